@@ -1,0 +1,5 @@
+"""Read a vLLM serving configuration before it is deployed."""
+
+from __future__ import annotations
+
+__version__ = "0.1.0"

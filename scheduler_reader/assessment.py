@@ -1,0 +1,31 @@
+"""The object that grows along the pipeline: one engine with everything the stages say about it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from scheduler_reader.capacity.plan import CapacityPlan
+from scheduler_reader.diagnose.verdict import Bottleneck, TuningStep
+from scheduler_reader.performance.estimate import PerformanceEstimate
+from scheduler_reader.workload import Slo, Workload
+from scheduler_reader.resolve.engine import ResolvedEngine
+from scheduler_reader.rule_engine.finding import Finding, NotEvaluated
+from scheduler_reader.value import Value
+
+
+@dataclass(frozen=True, slots=True)
+class Assessment:
+    """One engine, read whole: what every renderer draws from."""
+
+    engine: ResolvedEngine
+    workload: Workload
+    slo: Slo
+    capacity: CapacityPlan
+    performance: Value[PerformanceEstimate]
+    bottleneck: Value[Bottleneck]
+    findings: tuple[Finding, ...]
+    not_evaluated: tuple[NotEvaluated, ...]
+    tuning: tuple[TuningStep, ...]
+    assumptions: tuple[str, ...]
+    read_next: str
+    measure_next: str

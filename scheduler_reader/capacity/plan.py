@@ -1,0 +1,48 @@
+"""The capacity plan: what fills the GPU's memory, and how many KV blocks are left."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class MemoryTerms:
+    """Bytes on one GPU rank.  `kv_cache` is what is left for blocks (may be negative)."""
+
+    total: float  # device memory as CUDA reports it
+    budget: float  # total x gpu_memory_utilization, or what kv_cache_memory_bytes implies
+    weights: float
+    activation: float  # peak of the profile run
+    cuda_graphs: float  # subtracted from the budget only where that release does
+    non_torch: float
+    kv_cache: float
+
+
+@dataclass(frozen=True, slots=True)
+class KvRange:
+    """One end of the uncertainty range."""
+
+    kv_cache_bytes: float
+    num_blocks: int
+    kv_cache_tokens: int
+
+
+@dataclass(frozen=True, slots=True)
+class CapacityPlan:
+    """All per GPU rank unless the name says otherwise.  `starts` None: cannot be said, see `reason`.
+
+    `kv_cache_tokens` and `max_concurrency` are the numbers that release prints at start-up.
+    """
+
+    starts: bool | None
+    reason: str
+    memory: MemoryTerms | None = None
+    kv_bytes_per_token: float | None = None  # one rank, all its layers
+    block_size: int | None = None
+    num_blocks: int | None = None
+    kv_cache_tokens: int | None = None
+    max_concurrency: float | None = None
+    largest_max_model_len: int | None = None
+    workload_concurrency: float | None = None  # requests of the declared shape that fit at once
+    low: KvRange | None = None
+    high: KvRange | None = None

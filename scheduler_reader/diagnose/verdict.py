@@ -1,0 +1,56 @@
+"""The verdict: which of vLLM's three defaults is the bottleneck, and what to change in order."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Literal
+
+Default = Literal["paged_attention", "continuous_batching", "chunked_prefill", "none"]
+Kind = Literal[
+    "kv_starvation",
+    "hbm_capacity",
+    "admission_stall",
+    "chunk_too_large",
+    "chunk_too_small",
+    "prefill_unchunked",
+    "decode_floor",
+    "compute_bound",
+    "communication_bound",
+    "host_bound",
+    "saturated",
+    "not_scheduler",
+    "none",
+]
+
+
+@dataclass(frozen=True, slots=True)
+class Lift:
+    """One limit lifted alone: the objective before and after.  `gain` is relative, > 0 is better."""
+
+    limit: str
+    metric: str
+    before: float
+    after: float
+    gain: float
+
+
+@dataclass(frozen=True, slots=True)
+class Bottleneck:
+    default: Default
+    kind: Kind
+    confidence: Literal["high", "medium", "low"]
+    evidence: tuple[str, ...]
+    lifted: tuple[Lift, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class TuningStep:
+    """One change, its reason, what it is predicted to do, and the metric that will show it."""
+
+    order: int
+    set: Mapping[str, Any]
+    because: str
+    before: Mapping[str, float]
+    after: Mapping[str, float]
+    watch: str

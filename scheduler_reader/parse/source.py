@@ -1,0 +1,77 @@
+"""What a file says: engines with their arguments, environment and image, each with its place.
+
+This is the output of the parse stage.  Nothing here depends on a vLLM release: an engine keeps
+its arguments as they are written, and `arguments.read_arguments` reads them as one release does.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from scheduler_reader.value import Origin, Value
+
+Entrypoint = Literal["serve", "api_server", "llm"]
+
+
+@dataclass(frozen=True, slots=True)
+class Word:
+    """One argument of a command line.
+
+    `text` is what stands there; where part of it comes from elsewhere (`--port=$PORT`), the text
+    has the reference as written and `unknown` says why it cannot be resolved.
+    """
+
+    text: str
+    origin: Origin
+    unknown: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ConfigEntry:
+    """One `key: value` of a `--config` YAML file, the value as YAML read it."""
+
+    key: str
+    value: Any
+    origin: Origin
+    unknown: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """Something in a file that was not understood, or is wrong whatever the vLLM release."""
+
+    message: str
+    origin: Origin
+
+
+@dataclass(frozen=True, slots=True)
+class ParsedEngine:
+    """One vLLM engine found in a file.
+
+    `words` are the arguments after `vllm serve` in order; `config` the entries of its `--config`
+    file (vLLM puts them before the command line, which wins).  `implied` are arguments that a
+    chart or operator adds by itself.
+    """
+
+    form: str
+    origin: Origin
+    name: str | None = None
+    entrypoint: Entrypoint = "serve"
+    words: tuple[Word, ...] = ()
+    config: tuple[ConfigEntry, ...] = ()
+    implied: tuple[Word, ...] = ()
+    env: Mapping[str, Value[str]] = field(default_factory=dict)
+    image_version: Value[str] | None = None
+    unresolved: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class ParsedFile:
+    """One input: its engines and what could not be understood, in file order."""
+
+    path: str
+    form: str | None
+    engines: tuple[ParsedEngine, ...] = ()
+    problems: tuple[Problem, ...] = ()

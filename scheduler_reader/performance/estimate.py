@@ -1,0 +1,55 @@
+"""The performance estimate: what the declared workload gets from this engine."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Latency:
+    """Milliseconds.  p50 and p99 are None where the load is saturated: no tail is printed then."""
+
+    mean: float
+    p50: float | None = None
+    p99: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Floor:
+    """The fastest possible inter-token latency of one stream, and what bounds it."""
+
+    itl_ms: float
+    bound: str  # memory, compute, communication, host
+
+
+@dataclass(frozen=True, slots=True)
+class StepShares:
+    """Where the time of a typical step goes; the four shares sum to 1."""
+
+    memory: float
+    compute: float
+    communication: float
+    host: float
+
+
+@dataclass(frozen=True, slots=True)
+class PerformanceEstimate:
+    """One operating point: best estimate, with the low and high end as further estimates."""
+
+    ttft_ms: Latency
+    itl_ms: Latency
+    tpot_ms: float
+    output_tokens_per_s: float
+    total_tokens_per_s: float
+    requests_per_s: float
+    goodput_requests_per_s: float
+    saturated: bool
+    capacity_requests_per_s: float | None  # highest sustainable open-loop rate
+    running: float  # requests in the running queue, average
+    waiting: float
+    preemptions_per_request: float
+    floor: Floor
+    shares: StepShares
+    not_modeled: tuple[str, ...]
+    low: PerformanceEstimate | None = None
+    high: PerformanceEstimate | None = None
