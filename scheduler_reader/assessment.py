@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from scheduler_reader.capacity.plan import CapacityPlan
 from scheduler_reader.diagnose.verdict import Bottleneck, TuningStep
 from scheduler_reader.performance.estimate import PerformanceEstimate
-from scheduler_reader.workload import Slo, Workload
 from scheduler_reader.resolve.engine import ResolvedEngine
 from scheduler_reader.rule_engine.finding import Finding, NotEvaluated
 from scheduler_reader.value import Value
+from scheduler_reader.workload import Slo, Workload
 
 
 @dataclass(frozen=True, slots=True)
