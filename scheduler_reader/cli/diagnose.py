@@ -1,0 +1,98 @@
+"""`sched-reader diagnose`: the whole reading of each engine found in each file."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from scheduler_reader.cli import options
+from scheduler_reader.cli.inputs import existing, read_inputs, read_slo, read_workload
+from scheduler_reader.cli.output import FailOn, Format, exit_code, read_targets, write_reports
+
+
+def diagnose(
+    context: typer.Context,
+    configs: Annotated[
+        list[str] | None,
+        typer.Argument(metavar="CONFIG...", help="Files to read; - is stdin.", show_default=False),
+    ] = None,
+    *,
+    vllm_version: options.VllmVersion = None,
+    gpu: options.GpuName = None,
+    gpu_count: options.GpuCount = None,
+    offline: options.Offline = False,
+    model_config: options.ModelConfig = None,
+    workload: options.WorkloadName = None,
+    isl: options.InputTokens = None,
+    osl: options.OutputTokens = None,
+    concurrency: options.Concurrency = None,
+    rate: options.Rate = None,
+    slo_ttft_ms: options.SloTtft = None,
+    slo_itl_ms: options.SloItl = None,
+    slo_tpot_ms: options.SloTpot = None,
+    format: Annotated[
+        Format, typer.Option("--format", help="What stdout gets.", rich_help_panel=options.OUTPUT)
+    ] = Format.terminal,
+    output: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--output",
+            metavar="FORMAT=FILE",
+            help="Write a format to a file as well (repeatable).",
+            rich_help_panel=options.OUTPUT,
+        ),
+    ] = None,
+    fail_on: Annotated[
+        FailOn,
+        typer.Option(
+            "--fail-on", help="Exit 1 from this severity on.", rich_help_panel=options.OUTPUT
+        ),
+    ] = FailOn.error,
+    require_facts: Annotated[
+        bool,
+        typer.Option(
+            "--require-facts",
+            help="Exit 4 if a rule could not be evaluated for lack of a fact.",
+            rich_help_panel=options.OUTPUT,
+        ),
+    ] = False,
+    rules: Annotated[
+        list[Path] | None,
+        typer.Option(
+            "--rules",
+            metavar="DIR",
+            help="A folder of further rules.",
+            rich_help_panel=options.OUTPUT,
+        ),
+    ] = None,
+) -> None:
+    """Read each engine whole: does it start, what will run, what it gets, what limits it, what to change.
+
+    Examples:
+
+      sched-reader diagnose serve.yaml --vllm-version 0.18.0 --gpu h100
+
+      sched-reader diagnose --gpu l4 -- vllm serve Qwen/Qwen3-8B --max-model-len 16384
+    """
+    from scheduler_reader.pipeline import Request, assess
+    from scheduler_reader.resolve import ResolveOptions
+
+    request = Request(
+        target=ResolveOptions(
+            vllm_version=vllm_version,
+            gpu=gpu,
+            gpu_count=gpu_count,
+            offline=offline,
+            model_config=existing(model_config, "--model-config"),
+        ),
+        workload=read_workload(workload, isl, osl, concurrency, rate),
+        slo=read_slo(slo_ttft_ms, slo_itl_ms, slo_tpot_ms),
+        rule_folders=[folder for folder in rules or [] if existing(folder, "--rules")],
+    )
+    targets = read_targets(output or [])
+    files, unreadable = read_inputs(configs or [], context.obj)
+    assessments = [assess(engine, request) for file in files for engine in file.engines]
+    write_reports(assessments, unreadable, format, targets)
+    raise typer.Exit(exit_code(assessments, unreadable, fail_on, require_facts))

@@ -1,0 +1,103 @@
+"""The options that commands share, as annotated types, and what they mean together."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+TARGET = "What is read"
+LOAD = "Workload and objectives"
+OUTPUT = "Output"
+
+VllmVersion = Annotated[
+    str | None,
+    typer.Option(
+        "--vllm-version", metavar="V", help="Read as this vLLM release.", rich_help_panel=TARGET
+    ),
+]
+GpuName = Annotated[
+    str | None,
+    typer.Option("--gpu", metavar="NAME", help="GPU, by any usual name.", rich_help_panel=TARGET),
+]
+GpuCount = Annotated[
+    int | None,
+    typer.Option(
+        "--gpu-count", min=1, metavar="N", help="GPUs the engine can see.", rich_help_panel=TARGET
+    ),
+]
+Offline = Annotated[
+    bool,
+    typer.Option(
+        "--offline", help="Defaults of the LLM class, not of the server.", rich_help_panel=TARGET
+    ),
+]
+ModelConfig = Annotated[
+    Path | None,
+    typer.Option(
+        "--model-config",
+        metavar="PATH",
+        help="A local config.json or model folder.",
+        rich_help_panel=TARGET,
+    ),
+]
+WorkloadName = Annotated[
+    str | None,
+    typer.Option(
+        "--workload",
+        metavar="W",
+        help="A preset (list workloads) or a JSON or YAML file.",
+        rich_help_panel=LOAD,
+    ),
+]
+InputTokens = Annotated[
+    int | None,
+    typer.Option("--isl", min=1, metavar="N", help="Prompt tokens.", rich_help_panel=LOAD),
+]
+OutputTokens = Annotated[
+    int | None,
+    typer.Option("--osl", min=1, metavar="N", help="Output tokens.", rich_help_panel=LOAD),
+]
+Concurrency = Annotated[
+    int | None,
+    typer.Option(
+        "--concurrency",
+        min=1,
+        metavar="N",
+        help="Requests in flight (closed loop).",
+        rich_help_panel=LOAD,
+    ),
+]
+Rate = Annotated[
+    float | None,
+    typer.Option(
+        "--rate",
+        min=0.0,
+        metavar="R",
+        help="Requests per second (open loop).",
+        rich_help_panel=LOAD,
+    ),
+]
+SloTtft = Annotated[
+    float | None,
+    typer.Option("--slo-ttft-ms", metavar="MS", help="Time to first token.", rich_help_panel=LOAD),
+]
+SloItl = Annotated[
+    float | None,
+    typer.Option(
+        "--slo-itl-ms",
+        metavar="MS",
+        help="A request's 99th-percentile gap between tokens.",
+        rich_help_panel=LOAD,
+    ),
+]
+SloTpot = Annotated[
+    float | None,
+    typer.Option(
+        "--slo-tpot-ms",
+        metavar="MS",
+        help="A request's mean gap between tokens.",
+        rich_help_panel=LOAD,
+    ),
+]

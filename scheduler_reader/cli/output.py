@@ -1,0 +1,118 @@
+"""Which report goes where, and the exit code that follows from what it says."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from collections.abc import Sequence
+from enum import StrEnum
+from pathlib import Path
+
+import typer
+
+from scheduler_reader.assessment import Assessment
+from scheduler_reader.errors import UsageError
+from scheduler_reader.report.unreadable import Unreadable
+
+FINDINGS = 1
+UNREADABLE = 3
+FACTS_MISSING = 4
+
+
+class Format(StrEnum):
+    terminal = "terminal"
+    text = "text"
+    json = "json"
+
+
+class FailOn(StrEnum):
+    error = "error"
+    warning = "warning"
+    note = "note"
+    never = "never"
+
+
+def read_targets(outputs: Sequence[str]) -> list[tuple[Format, Path]]:
+    """`FORMAT=FILE` arguments; an unknown format or a missing file name is a `UsageError`."""
+    targets = []
+    for output in outputs:
+        name, _, file = output.partition("=")
+        if name not in Format or not file:
+            raise UsageError(
+                f"--output {output}: write FORMAT=FILE with one of {', '.join(Format)}"
+            )
+        targets.append((Format(name), Path(file)))
+    return targets
+
+
+def write_reports(
+    assessments: Sequence[Assessment],
+    unreadable: Sequence[Unreadable],
+    format: Format,
+    targets: Sequence[tuple[Format, Path]],
+) -> None:
+    """Print one format to stdout, write the others to their files, name unreadable inputs on stderr."""
+    for wanted, path in targets:
+        replace_file(path, _render(assessments, unreadable, wanted))
+    if format is Format.terminal:
+        from scheduler_reader.report.terminal import print_report
+
+        print_report(assessments)
+    else:
+        typer.echo(_render(assessments, unreadable, format), nl=False)
+    for bad in unreadable:
+        typer.echo(f"sched-reader: {bad.message}", err=True)
+
+
+def _render(
+    assessments: Sequence[Assessment], unreadable: Sequence[Unreadable], format: Format
+) -> str:
+    if format is Format.json:
+        from scheduler_reader.report import json
+
+        return json.render(assessments, unreadable)
+    if format is Format.text:
+        from scheduler_reader.report import text
+
+        return text.render(assessments)
+    from scheduler_reader.report import terminal
+
+    return terminal.text(assessments)
+
+
+def replace_file(path: Path, content: str) -> None:
+    """Write a file so that an interruption leaves the old one: beside it, then renamed over it."""
+    try:
+        with tempfile.NamedTemporaryFile(
+            "w", dir=path.parent, prefix=f".{path.name}.", delete=False, encoding="utf-8"
+        ) as new:
+            new.write(content)
+        os.chmod(new.name, 0o666 & ~_umask())  # noqa: PTH101
+        Path(new.name).replace(path)
+    except OSError as error:
+        raise UsageError(f"{path}: cannot be written: {error.strerror}") from None
+
+
+def _umask() -> int:
+    mask = os.umask(0)
+    os.umask(mask)
+    return mask
+
+
+def exit_code(
+    assessments: Sequence[Assessment],
+    unreadable: Sequence[Unreadable],
+    fail_on: FailOn,
+    require_facts: bool,
+) -> int:
+    """The worst that happened wins: unreadable input, then findings, then missing facts."""
+    if unreadable:
+        return UNREADABLE
+    ranks = list(FailOn)
+    if fail_on is not FailOn.never:
+        worst = [f.severity for a in assessments for f in a.findings]
+        if any(ranks.index(FailOn(severity)) <= ranks.index(fail_on) for severity in worst):
+            return FINDINGS
+    if require_facts and any(a.not_evaluated for a in assessments):
+        return FACTS_MISSING
+    return 0

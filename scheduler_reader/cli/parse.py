@@ -1,0 +1,52 @@
+"""`sched-reader parse`: what was read, nothing more."""
+
+from __future__ import annotations
+
+import json
+from enum import StrEnum
+from typing import Annotated
+
+import typer
+
+from scheduler_reader.cli.inputs import read_inputs
+from scheduler_reader.cli.output import UNREADABLE
+
+
+class Format(StrEnum):
+    terminal = "terminal"
+    json = "json"
+
+
+def parse(
+    context: typer.Context,
+    files: Annotated[
+        list[str] | None,
+        typer.Argument(metavar="FILE...", help="Files to read; - is stdin.", show_default=False),
+    ] = None,
+    format: Annotated[Format, typer.Option("--format", help="What stdout gets.")] = Format.terminal,
+) -> None:
+    """Show what was read: engines with model, typed flags, environment, and what could not be resolved."""
+    from scheduler_reader.parse import to_json
+
+    parsed, unreadable = read_inputs(files or [], context.obj)
+    if format is Format.json:
+        report = to_json(parsed)
+        known = {file["path"] for file in report["files"]}
+        report["files"] += [
+            {
+                "path": bad.path,
+                "form": None,
+                "engines": [],
+                "problems": [{"message": bad.message, "line": None}],
+            }
+            for bad in unreadable
+            if bad.path not in known
+        ]
+        typer.echo(json.dumps(report, indent=2, ensure_ascii=False))
+    else:
+        from scheduler_reader.report.parsed import print_parsed
+
+        print_parsed(parsed)
+    for bad in unreadable:
+        typer.echo(f"sched-reader: {bad.message}", err=True)
+    raise typer.Exit(UNREADABLE if unreadable else 0)

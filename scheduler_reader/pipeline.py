@@ -1,0 +1,61 @@
+"""The stages in order: one parsed engine in, one assessment out."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from scheduler_reader.assessment import Assessment
+from scheduler_reader.capacity import plan_capacity
+from scheduler_reader.diagnose import find_bottleneck, next_steps, tune
+from scheduler_reader.parse.source import ParsedEngine
+from scheduler_reader.performance import estimate_performance
+from scheduler_reader.resolve import ResolveOptions, resolve
+from scheduler_reader.rule_engine import Facts, evaluate, rules_for
+from scheduler_reader.workload import DEFAULT_WORKLOAD, Slo, Workload
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """What the user states beside the configuration itself.  `workload` None: the default one."""
+
+    target: ResolveOptions = field(default_factory=ResolveOptions)
+    workload: Workload | None = None
+    slo: Slo = field(default_factory=Slo)
+    rule_folders: Sequence[Path] = ()
+
+
+def assess(parsed: ParsedEngine, request: Request) -> Assessment:
+    """Read one engine whole.  Raises UsageError for wrong options, never for the engine's flags."""
+    engine = resolve(parsed, request.target)
+    workload = request.workload or DEFAULT_WORKLOAD
+    plan = plan_capacity(engine, workload)
+    estimate = estimate_performance(engine, plan, workload, request.slo)
+    bottleneck = find_bottleneck(engine, plan, workload, request.slo)
+    facts = Facts.of(engine, plan, estimate, bottleneck, workload, request.slo)
+    findings, not_evaluated = evaluate(rules_for(engine.release, request.rule_folders), facts)
+    following = next_steps(engine, bottleneck)
+    return Assessment(
+        engine=engine,
+        workload=workload,
+        slo=request.slo,
+        capacity=plan,
+        performance=estimate,
+        bottleneck=bottleneck,
+        findings=findings,
+        not_evaluated=not_evaluated,
+        tuning=tune(engine, plan, workload, request.slo),
+        assumptions=engine.assumptions + _workload_assumption(request.workload),
+        read_next=following.read,
+        measure_next=following.measure,
+    )
+
+
+def _workload_assumption(stated: Workload | None) -> tuple[str, ...]:
+    if stated is not None:
+        return ()
+    return (
+        "workload: closed loop, 64 concurrent, burst start, 640 requests, input 820-1,024 and "
+        "output 205-256 tokens, no shared prefix (nobody states one: --workload, --isl, --osl)",
+    )

@@ -1,0 +1,13 @@
+"""An input that could not be read: reports list it beside what could."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Unreadable:
+    """`message` is one line: file:line:column, what is wrong, and what to do."""
+
+    path: str
+    message: str
