@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import re
+from functools import cache
 from typing import Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from scheduler_reader.data import documents
+from scheduler_reader.errors import DataError, UsageError
 
 GIB = 1024**3
 
@@ -38,3 +43,93 @@ class Gpu(BaseModel):
     def capability(self) -> tuple[int, int]:
         major, minor = self.compute_capability.split(".")
         return int(major), int(minor)
+
+
+def find_gpu(text: str) -> Gpu:
+    """The card that `text` names, as a person, a cloud or nvidia-smi writes it.
+
+    `H100`, `NVIDIA H100 80GB HBM3`, `nvidia-a100-80gb`, `A100-80GB (79.25 GiB visible)` and
+    `8x RTX 4090 24GB` are all understood.  Raises `UsageError` with the nearest names for others.
+    """
+    index = _index()
+    key = _key(text)
+    path = index.get(_spelling(text)) or index.get(key)
+    if path:
+        return _gpu(path)
+    size = _SIZE.search(key)
+    if size:
+        bare = " ".join(_SIZE.sub(" ", key).split())
+        if bare in index and _is_about(_gpu(index[bare]), int(size.group(1))):
+            return _gpu(index[bare])
+    raise UsageError(f"{text!r} is no GPU known here; {_nearest(key)} (sched-reader list gpus)")
+
+
+def all_gpus() -> tuple[Gpu, ...]:
+    """The whole catalogue, by name."""
+    return tuple(_gpu(path) for path in sorted(documents("compat_matrix", "gpus/")))
+
+
+# What names of the same card differ in: vendor, product line, memory kind, form words.
+_NOISE = re.compile(
+    r"\b(nvidia|amd|geforce|instinct|tesla|quadro|corporation|gpus?|graphics|gpu|card|oam"
+    r"|generation|edition|hbm\d?e?|gddr\d\w?)\b"
+)
+_SIZE = re.compile(r"\b(\d{1,3})gb\b")
+_NAME_FIELDS = ("name", "title", "device_name")
+
+
+def _spelling(text: str) -> str:
+    """`NVIDIA A100-SXM4-80GB (79.25 GiB visible)` → `nvidia a100 sxm 80gb`."""
+    key = re.sub(r"\(.*?\)", " ", text.lower())
+    key = re.sub(r"^\s*\d+\s*[x×*]\s*|\s+[x×*]\s*\d+\s*$", " ", key)
+    key = re.sub(r"\b(\d{1,3})\s*-?(gib|gb|g)\b", r" \1gb ", key)
+    key = re.sub(r"[^a-z0-9]+", " ", key)
+    key = re.sub(r"\bsxm\d\b", "sxm", key)
+    key = re.sub(r"\b(rtx|gtx)(?=[a-z]*\d)", r"\1 ", key)
+    return " ".join(re.sub(r"(?<=\d{4})(ti|d)\b", r" \1", key).split())
+
+
+def _key(text: str) -> str:
+    """The spelling without what all cards share: `a100 sxm 80gb`."""
+    return " ".join(_NOISE.sub(" ", _spelling(text)).split())
+
+
+@cache
+def _index() -> dict[str, str]:
+    """Name → document path, as spelled and without noise; what is spelled out wins."""
+    names = [
+        (str(name), path)
+        for path, document in documents("compat_matrix", "gpus/").items()
+        for name in (*(document[key] for key in _NAME_FIELDS), *document["aliases"])
+    ]
+    index: dict[str, str] = {}
+    for name, path in names:
+        if index.setdefault(_spelling(name), path) != path:
+            raise DataError(f"{path}: aliases: {name!r} also names {index[_spelling(name)]}")
+    spelled = set(index)
+    for name, path in names:
+        key = _key(name)
+        if key not in spelled and index.setdefault(key, path) != path:
+            raise DataError(f"{path}: aliases: {name!r} also names {index[key]}")
+    return index
+
+
+@cache
+def _gpu(path: str) -> Gpu:
+    try:
+        return Gpu.model_validate(documents("compat_matrix", "gpus/")[path])
+    except ValidationError as error:
+        raise DataError(f"{path}: {error}") from error
+
+
+def _is_about(gpu: Gpu, stated_gb: int) -> bool:
+    """Whether the size in a name is this card's, in GB or GiB, before or after what CUDA takes."""
+    return 0.95 * gpu.memory_gib <= stated_gb <= 1.12 * gpu.memory_gib
+
+
+def _nearest(key: str) -> str:
+    from difflib import get_close_matches
+
+    paths = [_index()[name] for name in get_close_matches(key, _index(), n=8, cutoff=0.5)]
+    names = list(dict.fromkeys(_gpu(path).name for path in paths))[:4]
+    return f"nearest: {', '.join(names)}" if names else "nothing is spelled like it"
