@@ -1,11 +1,19 @@
-"""Read an engine's arguments as one vLLM release's own parser reads them (contract; see below)."""
+"""Read an engine's arguments as one vLLM release's own parser reads them, or as they are written.
+
+There is one reader.  With the table of a release it does what that release does, and every
+argument it does not simply take becomes a `FlagIssue`.  With the table of all releases it says
+what the file says: a spelling that some release refuses still has its value.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Literal
 
+from scheduler_reader.knowledge.flags import FlagTable
+from scheduler_reader.knowledge.parser_behaviour import parser_behaves
+from scheduler_reader.parse.source import ParsedEngine
 from scheduler_reader.value import Origin, Value
 
 IssueKind = Literal[
@@ -15,6 +23,7 @@ IssueKind = Literal[
     "ambiguous",  # a prefix of several options
     "wrong_type",  # the value does not convert
     "bad_choice",  # the value is not one of the choices
+    "out_of_range",  # the value converts, and the config class refuses it
     "missing_value",  # an option that needs a value has none
     "unexpected_value",  # a switch that is given a value: --enforce-eager=false
     "stray",  # a word that belongs to no option
@@ -40,9 +49,43 @@ class FlagIssue:
 
 @dataclass(frozen=True, slots=True)
 class FlagReading:
-    """The arguments as a release reads them: argument name in snake_case → typed value."""
+    """The arguments as a release reads them: argument name in snake_case → typed value.
+
+    `unresolved` holds what no single setting can: `*extra_args` for a splice of arguments that
+    the file does not say, `*invalid_arg` for an option and its value in one word.
+    """
 
     release: str
     model: Value[str] | None
     settings: Mapping[str, Value[Any]]
     issues: tuple[FlagIssue, ...]
+    unresolved: Mapping[str, str] = field(default_factory=dict)
+
+
+def read_arguments(engine: ParsedEngine, table: FlagTable) -> FlagReading:
+    """Read the arguments of an engine with the parser of `table.release`.
+
+    With `any_release_table()` the reading is faithful to the file instead: nothing is dropped,
+    no choice is checked, and options of plugins keep their own names.
+    """
+    from scheduler_reader.parse.argument_reader import ArgumentReader
+    from scheduler_reader.parse.config_words import words_as_written, words_of_release
+
+    reader = ArgumentReader(engine.entrypoint, table)
+    if table.release is None:
+        config = words_as_written(engine.config)
+        reader.read((*config.words, *engine.words), dotted=True)
+        return reader.reading()
+    entries = engine.config
+    if any(word.text.startswith("--config=") for word in engine.words):
+        reader.lose_config_file(entries)
+        entries = ()
+    config = words_of_release(entries, table, table.release, engine.entrypoint)
+    for entry, what in config.dropped:
+        reader.issue("dropped", entry.key, what, entry.origin, fatal=False)
+    dotted = parser_behaves(table.release, "dotted_keys")
+    reader.read(engine.implied, dotted)
+    reader.read(config.words, dotted)
+    reader.check_model_place(engine.words)
+    reader.read(engine.words, dotted)
+    return reader.reading()
