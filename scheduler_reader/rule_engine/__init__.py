@@ -1,0 +1,9 @@
+"""Rules as data: load them, evaluate them on the facts of one engine, hand back findings."""
+
+from __future__ import annotations
+
+from scheduler_reader.rule_engine.evaluate import evaluate
+from scheduler_reader.rule_engine.facts import Facts
+from scheduler_reader.rule_engine.load import all_rules, rules_for
+
+__all__ = ["Facts", "all_rules", "evaluate", "rules_for"]

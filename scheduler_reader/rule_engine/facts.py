@@ -1,0 +1,119 @@
+"""The flat view of one engine: the only thing a rule can name."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from packaging.version import Version
+
+from scheduler_reader.capacity.plan import CapacityPlan
+from scheduler_reader.diagnose.verdict import Bottleneck
+from scheduler_reader.performance.estimate import PerformanceEstimate
+from scheduler_reader.resolve.engine import ResolvedEngine
+from scheduler_reader.rule_engine.settings import setting_value
+from scheduler_reader.rule_engine.sources import Sources
+from scheduler_reader.rule_engine.vocabulary import find_fact
+from scheduler_reader.value import Origin, Unknown, Value
+from scheduler_reader.workload import Slo, Workload
+
+
+class Facts:
+    """Values by name, each computed at most once; a fact may be `Unknown` with its reason."""
+
+    def __init__(self, sources: Sources) -> None:
+        self._sources = sources
+        self._values: dict[str, Any] = {}
+
+    @classmethod
+    def of(  # noqa: PLR0917 - the stages in their order
+        cls,
+        engine: ResolvedEngine,
+        capacity: CapacityPlan,
+        performance: Value[PerformanceEstimate],
+        bottleneck: Value[Bottleneck],
+        workload: Workload,
+        slo: Slo,
+        observed: Mapping[str, float] | None = None,
+    ) -> Facts:
+        """The facts of one engine after all stages."""
+        return cls(
+            Sources(engine, capacity, performance, bottleneck, workload, slo, observed or {})
+        )
+
+    def value(self, name: str) -> Any:
+        """The bare value of a fact or engine argument, or `Unknown`; KeyError: no such name."""
+        if name not in self._values:
+            self._values[name] = self._compute(name)
+        return self._values[name]
+
+    def is_set(self, name: str) -> bool:
+        """Whether the user gave this argument."""
+        return name in self._sources.engine.flags.settings
+
+    def env(self, name: str) -> Any:
+        """An environment variable: text, empty where it is not set, or `Unknown`."""
+        value = self._sources.engine.parsed.env.get(name)
+        if value is None:
+            return ""
+        return value if isinstance(value, Unknown) else value.value
+
+    def origin(self, name: str) -> Origin | None:
+        """Where the user wrote this argument; None where nobody did."""
+        value = self._sources.engine.flags.settings.get(name)
+        return None if value is None else value.origin
+
+    @property
+    def place(self) -> Origin | None:
+        """Where the engine itself stands."""
+        return self._sources.engine.parsed.origin
+
+    def option(self, name: str, key: str) -> Any:
+        """A key of a JSON argument: its value, None where it is not written, or `Unknown`."""
+        value = self.value(name)
+        return value.get(key) if isinstance(value, Mapping) else _unless_known(value)
+
+    def since(self, version: str) -> bool:
+        """Whether the release is this one or a later one."""
+        return Version(self.value("vllm_version")) >= Version(version)
+
+    def _compute(self, name: str) -> Any:
+        fact = find_fact(name)
+        if fact is None:
+            raise KeyError(name)
+        if fact.compute is None:
+            return setting_value(self._sources.engine, name)
+        return fact.compute(self._sources)
+
+
+class GivenFacts(Facts):
+    """Facts written out by hand: what the unit examples of a rule are evaluated on.
+
+    A name that is not given is `Unknown`.  Engine arguments that are given count as set, but for
+    the names under `defaults`; `env` holds the environment variables.
+    """
+
+    def __init__(self, given: Mapping[str, Any]) -> None:
+        self._given = dict(given)
+        self._env: Mapping[str, str] = self._given.pop("env", {})
+        self._defaults: list[str] = self._given.pop("defaults", [])
+
+    def value(self, name: str) -> Any:
+        return self._given.get(name, Unknown(f"{name} is not given"))
+
+    def is_set(self, name: str) -> bool:
+        return name in self._given and name not in self._defaults
+
+    def env(self, name: str) -> Any:
+        return self._env.get(name, "")
+
+    def origin(self, name: str) -> Origin | None:
+        return Origin("file", path="example", line=1) if self.is_set(name) else None
+
+    @property
+    def place(self) -> Origin | None:
+        return None
+
+
+def _unless_known(value: Any) -> Unknown | None:
+    return value if isinstance(value, Unknown) else None

@@ -1,0 +1,97 @@
+"""Facts about memory: what fills one GPU rank, and how many KV blocks are left."""
+
+from __future__ import annotations
+
+from scheduler_reader.capacity.plan import CapacityPlan, MemoryTerms
+from scheduler_reader.knowledge.gpus import GIB
+from scheduler_reader.rule_engine.sources import Sources
+from scheduler_reader.value import Unknown
+
+
+def starts(sources: Sources) -> bool | Unknown:
+    """Weights and the KV cache of at least one request fit into the memory budget."""
+    plan = sources.capacity
+    return Unknown(plan.reason) if plan.starts is None else plan.starts
+
+
+def capacity_reason(sources: Sources) -> str:
+    """Why the engine does or does not start, in one sentence."""
+    return sources.capacity.reason
+
+
+def budget_gib(sources: Sources) -> float | Unknown:
+    """What vLLM may use of one GPU: memory x gpu_memory_utilization."""
+    return _gib(sources, "budget")
+
+
+def weights_gib(sources: Sources) -> float | Unknown:
+    """Weights on one GPU."""
+    return _gib(sources, "weights")
+
+
+def activation_gib(sources: Sources) -> float | Unknown:
+    """Activation peak of the profile run on one GPU."""
+    return _gib(sources, "activation")
+
+
+def cuda_graph_gib(sources: Sources) -> float | Unknown:
+    """CUDA graphs on one GPU."""
+    return _gib(sources, "cuda_graphs")
+
+
+def non_torch_gib(sources: Sources) -> float | Unknown:
+    """CUDA context, NCCL and other allocations outside torch on one GPU."""
+    return _gib(sources, "non_torch")
+
+
+def kv_cache_gib(sources: Sources) -> float | Unknown:
+    """What is left for KV blocks on one GPU; negative where nothing is left."""
+    return _gib(sources, "kv_cache")
+
+
+def kv_kib_per_token(sources: Sources) -> float | Unknown:
+    """KV cache of one token on one GPU, in KiB."""
+    value = _planned(sources, "kv_bytes_per_token")
+    return value if isinstance(value, Unknown) else value / 1024
+
+
+def num_blocks(sources: Sources) -> int | Unknown:
+    """KV blocks of the pool."""
+    value = _planned(sources, "num_blocks")
+    return value if isinstance(value, Unknown) else int(value)
+
+
+def kv_cache_tokens(sources: Sources) -> int | Unknown:
+    """KV-cache size in tokens, as that release prints it."""
+    value = _planned(sources, "kv_cache_tokens")
+    return value if isinstance(value, Unknown) else int(value)
+
+
+def max_concurrency(sources: Sources) -> float | Unknown:
+    """Requests of full length that fit at once, as that release prints it."""
+    return _planned(sources, "max_concurrency")
+
+
+def largest_max_model_len(sources: Sources) -> int | Unknown:
+    """The longest max_model_len of which one request still fits, in tokens."""
+    value = _planned(sources, "largest_max_model_len")
+    return value if isinstance(value, Unknown) else int(value)
+
+
+def workload_concurrency(sources: Sources) -> float | Unknown:
+    """Requests of the declared shape whose KV blocks fit at once."""
+    return _planned(sources, "workload_concurrency")
+
+
+def _planned(sources: Sources, name: str) -> float | Unknown:
+    plan: CapacityPlan = sources.capacity
+    value: float | None = getattr(plan, name)
+    return Unknown(plan.reason or f"{name} is not known") if value is None else value
+
+
+def _gib(sources: Sources, term: str) -> float | Unknown:
+    memory: MemoryTerms | None = sources.capacity.memory
+    if memory is None:
+        return Unknown(sources.capacity.reason or "the memory plan is not known")
+    value: float = getattr(memory, term)
+    return value / GIB

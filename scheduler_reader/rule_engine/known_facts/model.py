@@ -1,0 +1,180 @@
+"""Facts about the model: what its config.json says, or the catalogue."""
+
+from __future__ import annotations
+
+from scheduler_reader.rule_engine.sources import Sources
+from scheduler_reader.value import Unknown
+
+
+def model_id(sources: Sources) -> str | Unknown:
+    """The model as it is named in the configuration."""
+    value = sources.engine.model_id
+    return value if isinstance(value, Unknown) else value.value
+
+
+def architecture(sources: Sources) -> str | Unknown:
+    """Class of the model: architectures[0] of config.json."""
+    model = sources.engine.model
+    return model if isinstance(model, Unknown) else model.value.architecture
+
+
+def model_type(sources: Sources) -> str | Unknown | None:
+    """Family of the model: model_type of config.json."""
+    model = sources.engine.model
+    return model if isinstance(model, Unknown) else model.value.model_type
+
+
+def is_moe(sources: Sources) -> bool | Unknown:
+    """The model has a mixture of experts."""
+    model = sources.engine.model
+    return model if isinstance(model, Unknown) else model.value.is_moe
+
+
+def experts(sources: Sources) -> int | Unknown:
+    """Routed experts of a layer; 0 for a dense model."""
+    model = sources.engine.model
+    return model if isinstance(model, Unknown) else model.value.experts
+
+
+def moe_intermediate_size(sources: Sources) -> int | Unknown | None:
+    """Width of one expert."""
+    model = sources.engine.model
+    return model if isinstance(model, Unknown) else model.value.moe_intermediate_size
+
+
+def intermediate_size(sources: Sources) -> int | Unknown | None:
+    """Width of a dense MLP."""
+    model = sources.engine.model
+    return model if isinstance(model, Unknown) else model.value.intermediate_size
+
+
+def uses_mla(sources: Sources) -> bool | Unknown:
+    """Latent attention (MLA): one latent vector a token instead of keys and values by head."""
+    model = sources.engine.model
+    return model if isinstance(model, Unknown) else model.value.uses_mla
+
+
+def is_hybrid(sources: Sources) -> bool | Unknown:
+    """The model has mamba or linear-attention layers, which keep a state instead of a KV cache."""
+    model = sources.engine.model
+    return model if isinstance(model, Unknown) else model.value.is_hybrid
+
+
+def has_sliding_window(sources: Sources) -> bool | Unknown:
+    """Some layers attend to a sliding window only."""
+    model = sources.engine.model
+    if isinstance(model, Unknown):
+        return model
+    return "sliding" in model.value.layer_kinds or model.value.sliding_window is not None
+
+
+def is_multimodal(sources: Sources) -> bool | Unknown:
+    """The model has a vision encoder."""
+    model = sources.engine.model
+    return model if isinstance(model, Unknown) else model.value.vision is not None
+
+
+def vision_heads(sources: Sources) -> int | Unknown | None:
+    """Attention heads of the vision encoder."""
+    model = sources.engine.model
+    if isinstance(model, Unknown):
+        return model
+    vision = model.value.vision or {}
+    heads: int | None = vision.get("num_heads") or vision.get("num_attention_heads")
+    return heads
+
+
+def is_pooling(sources: Sources) -> bool | Unknown:
+    """The model embeds or classifies instead of generating."""
+    model = sources.engine.model
+    return model if isinstance(model, Unknown) else model.value.is_pooling
+
+
+def is_encoder_decoder(sources: Sources) -> bool | Unknown:
+    """The model has a separate encoder, such as Whisper."""
+    model = sources.engine.model
+    return model if isinstance(model, Unknown) else model.value.is_encoder_decoder
+
+
+def attention_heads(sources: Sources) -> int | Unknown:
+    """Query heads of one attention layer."""
+    model = sources.engine.model
+    return model if isinstance(model, Unknown) else model.value.attention_heads
+
+
+def kv_heads(sources: Sources) -> int | Unknown:
+    """Key-value heads of one attention layer."""
+    model = sources.engine.model
+    return model if isinstance(model, Unknown) else model.value.kv_heads
+
+
+def layers(sources: Sources) -> int | Unknown:
+    """Hidden layers."""
+    model = sources.engine.model
+    return model if isinstance(model, Unknown) else model.value.layers
+
+
+def derived_max_model_len(sources: Sources) -> int | Unknown:
+    """The context length vLLM derives from config.json when nobody gives one, in tokens."""
+    model = sources.engine.model
+    if isinstance(model, Unknown):
+        return model
+    setting = sources.engine.settings.get("max_model_len")
+    if setting is None or not isinstance(setting.default, int):
+        return Unknown("the model's own context length is not known")
+    return setting.default
+
+
+def checkpoint_quantization(sources: Sources) -> str | Unknown | None:
+    """Quantization method the checkpoint declares; None: not quantized."""
+    model = sources.engine.model
+    if isinstance(model, Unknown):
+        return model
+    quantization = model.value.quantization
+    return quantization.method if quantization else None
+
+
+def weight_bits(sources: Sources) -> float | Unknown:
+    """Bits of a quantized linear weight; 16 or 32 where the checkpoint is not quantized."""
+    model = sources.engine.model
+    if isinstance(model, Unknown):
+        return model
+    if model.value.quantization:
+        return model.value.quantization.weight_bits
+    return 32.0 if model.value.dtype == "float32" else 16.0
+
+
+def weights_are_fp8(sources: Sources) -> bool | Unknown:
+    """The checkpoint stores linear weights as 8-bit floating point."""
+    model = sources.engine.model
+    if isinstance(model, Unknown):
+        return model
+    quantization = model.value.quantization
+    if quantization is None or quantization.weight_bits != 8:
+        return False
+    return "fp8" in quantization.method or "float" in str(quantization.raw).lower()
+
+
+def quantization_group_size(sources: Sources) -> int | Unknown | None:
+    """Weights that share one scale; None: a scale for a tensor or a channel."""
+    model = sources.engine.model
+    if isinstance(model, Unknown):
+        return model
+    return model.value.quantization.group_size if model.value.quantization else None
+
+
+def quantization_block_size(sources: Sources) -> int | Unknown | None:
+    """Rows of a block that shares one scale in a block-FP8 checkpoint."""
+    model = sources.engine.model
+    if isinstance(model, Unknown):
+        return model
+    quantization = model.value.quantization
+    return quantization.block[0] if quantization and quantization.block else None
+
+
+def checkpoint_kv_cache_dtype(sources: Sources) -> str | Unknown | None:
+    """KV-cache precision that the checkpoint declares."""
+    model = sources.engine.model
+    if isinstance(model, Unknown):
+        return model
+    return model.value.quantization.kv_cache_dtype if model.value.quantization else None

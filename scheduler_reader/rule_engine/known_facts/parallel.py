@@ -1,0 +1,57 @@
+"""Facts about how the model is spread over GPUs."""
+
+from __future__ import annotations
+
+from math import prod
+
+from scheduler_reader.rule_engine.sources import Sources
+from scheduler_reader.value import Unknown
+
+
+def world_size(sources: Sources) -> int | Unknown:
+    """GPUs of one replica: tensor x pipeline (x prefill context) parallel size."""
+    return _product(
+        sources,
+        "tensor_parallel_size",
+        "pipeline_parallel_size",
+        "prefill_context_parallel_size",
+    )
+
+
+def gpus_needed(sources: Sources) -> int | Unknown:
+    """GPUs this process needs on its node: world size x its local data-parallel ranks / nodes."""
+    size = world_size(sources)
+    replicas = _local_replicas(sources)
+    nodes = _size(sources, "nnodes")
+    for value in (size, replicas, nodes):
+        if isinstance(value, Unknown):
+            return value
+    assert isinstance(size, int) and isinstance(replicas, int) and isinstance(nodes, int)
+    return -(-size * replicas // nodes)
+
+
+def _local_replicas(sources: Sources) -> int | Unknown:
+    engine = sources.engine
+    if engine.is_set("data_parallel_size_local"):
+        return _size(sources, "data_parallel_size_local")
+    if engine.is_set("data_parallel_rank") or engine.is_set("data_parallel_start_rank"):
+        return 1
+    return _size(sources, "data_parallel_size")
+
+
+def _product(sources: Sources, *names: str) -> int | Unknown:
+    sizes = [_size(sources, name) for name in names]
+    return next(
+        (size for size in sizes if isinstance(size, Unknown)),
+        prod(size for size in sizes if not isinstance(size, Unknown)),
+    )
+
+
+def _size(sources: Sources, name: str) -> int | Unknown:
+    """A parallel size; 1 where that release does not have the argument or leaves it open."""
+    if name not in sources.engine.settings:
+        return 1
+    value = sources.engine.value(name)
+    if isinstance(value, Unknown):
+        return value
+    return int(value.value or 1)

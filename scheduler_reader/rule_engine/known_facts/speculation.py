@@ -1,0 +1,99 @@
+"""Facts about speculative decoding, from `speculative_config` or its older and shorter flags."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from scheduler_reader.rule_engine.sources import Sources
+from scheduler_reader.value import Unknown
+
+# The keys of speculative_config and the flags that say the same: those through 0.8.2, and the
+# shortcuts since 0.22.0 (vllm/engine/arg_utils.py, EngineArgs).
+SAME_AS_KEY = {
+    "method": ("spec_method",),
+    "model": ("speculative_model", "spec_model"),
+    "num_speculative_tokens": ("num_speculative_tokens", "spec_tokens"),
+    "draft_tensor_parallel_size": ("speculative_draft_tensor_parallel_size",),
+    "prompt_lookup_max": ("ngram_prompt_lookup_max",),
+    "prompt_lookup_min": ("ngram_prompt_lookup_min",),
+}
+STARTERS = ("speculative_config", "speculative_model", "spec_method", "spec_model", "spec_tokens")
+
+
+def uses_speculation(sources: Sources) -> bool | Unknown:
+    """Speculative decoding is configured."""
+    for name in STARTERS:
+        given = sources.engine.flags.settings.get(name)
+        if isinstance(given, Unknown):
+            return given
+        if given is not None and given.value:
+            return True
+    return False
+
+
+def speculative_method(sources: Sources) -> str | Unknown | None:
+    """How drafts are made: ngram, eagle, eagle3, mtp, draft_model, …; None without speculation."""
+    if uses_speculation(sources) is False:
+        return None
+    method = _key(sources, "method")
+    if method is not None:
+        return method if isinstance(method, Unknown) else str(method)
+    model = _key(sources, "model")
+    if isinstance(model, Unknown):
+        return model
+    name = str(model or "").lower()
+    if name in ("ngram", "[ngram]", ""):
+        return "ngram"
+    if "eagle3" in name:
+        return "eagle3"
+    if "eagle-" in name:
+        return "eagle"
+    return Unknown(f"the method is not written; vLLM reads it from the config.json of {model}")
+
+
+def speculative_model(sources: Sources) -> str | Unknown | None:
+    """The draft model, or None."""
+    model = _key(sources, "model")
+    return model if model is None or isinstance(model, Unknown) else str(model)
+
+
+def num_speculative_tokens(sources: Sources) -> int | Unknown | None:
+    """Draft tokens a step, or None where they are not written."""
+    tokens = _key(sources, "num_speculative_tokens")
+    return tokens if tokens is None or isinstance(tokens, Unknown) else int(tokens)
+
+
+def draft_tensor_parallel_size(sources: Sources) -> int | Unknown | None:
+    """Tensor parallel size of the draft model, or None: that of the target."""
+    size = _key(sources, "draft_tensor_parallel_size")
+    return size if size is None or isinstance(size, Unknown) else int(size)
+
+
+def prompt_lookup_max(sources: Sources) -> int | Unknown | None:
+    """Longest n-gram that is looked up in the prompt, or None."""
+    tokens = _key(sources, "prompt_lookup_max")
+    return tokens if tokens is None or isinstance(tokens, Unknown) else int(tokens)
+
+
+def prompt_lookup_min(sources: Sources) -> int | Unknown | None:
+    """Shortest n-gram that is looked up in the prompt, or None."""
+    tokens = _key(sources, "prompt_lookup_min")
+    return tokens if tokens is None or isinstance(tokens, Unknown) else int(tokens)
+
+
+def _key(sources: Sources, key: str) -> Any:
+    """A key of the speculative configuration; None where it is not written."""
+    settings = sources.engine.flags.settings
+    config = settings.get("speculative_config")
+    if isinstance(config, Unknown):
+        return config
+    if config is not None and isinstance(config.value, Mapping):
+        value = config.value.get(key)
+        if value is not None:
+            return value
+    for name in SAME_AS_KEY[key]:
+        given = settings.get(name)
+        if given is not None:
+            return given if isinstance(given, Unknown) else given.value
+    return None

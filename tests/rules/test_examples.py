@@ -1,0 +1,50 @@
+"""Every rule carries examples, and each does what it says."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import pytest
+
+from scheduler_reader.rule_engine import all_rules, evaluate
+from scheduler_reader.rule_engine.check import check_rule
+from scheduler_reader.rule_engine.facts import GivenFacts
+from scheduler_reader.rule_engine.rule import Rule
+from scheduler_reader.rule_engine.vocabulary import find_fact
+
+RULES = all_rules()
+EXAMPLES = [
+    pytest.param(rule, verdict, example, id=f"{rule.code}-{verdict}-{number}")
+    for rule in RULES
+    for verdict, examples in rule.examples.items()
+    for number, example in enumerate(examples)
+]
+
+
+@pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.code)
+def test_rule_is_sound(rule: Rule) -> None:
+    check_rule(rule)
+    assert rule.examples.get("bad"), "a rule needs an example that it finds"
+    assert rule.examples.get("good"), "a rule needs an example that it leaves alone"
+    assert rule.examples.keys() <= {"bad", "good", "unknown"}
+    assert rule.path.endswith(f"/{rule.code}-{rule.name}.yaml")
+
+
+def test_codes_and_names_are_unique() -> None:
+    assert len({rule.code for rule in RULES}) == len(RULES)
+    assert len({rule.name for rule in RULES}) == len(RULES)
+
+
+@pytest.mark.parametrize(("rule", "verdict", "example"), EXAMPLES)
+def test_example(rule: Rule, verdict: str, example: Mapping[str, Any]) -> None:
+    facts = example["facts"]
+    for name in facts.keys() - {"env", "defaults"}:
+        assert find_fact(name), f"no fact {name}"
+    findings, missing = evaluate([check_rule(rule)], GivenFacts(facts))
+    if verdict == "bad":
+        assert findings
+        assert "unknown" not in findings[0].message, findings[0].message
+    else:
+        assert not findings
+    assert bool(missing) is (verdict == "unknown"), missing
