@@ -1,0 +1,265 @@
+"""The report for machines: one JSON document, `schema_version` "1" (docs/report.md).
+
+Keys stand in a fixed order, settings are sorted by name, unknown values are `{"unknown": reason}`,
+and a number that is not finite is null: the document is valid JSON for every parser.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from scheduler_reader import __version__
+from scheduler_reader.assessment import Assessment
+from scheduler_reader.capacity.plan import CapacityPlan, KvRange, MemoryTerms
+from scheduler_reader.diagnose.verdict import Bottleneck, TuningStep
+from scheduler_reader.knowledge.gpus import GIB
+from scheduler_reader.performance.estimate import Latency, PerformanceEstimate
+from scheduler_reader.report.plain import plain
+from scheduler_reader.report.privacy import MASK, is_secret_name, secrets
+from scheduler_reader.report.unreadable import Unreadable
+from scheduler_reader.resolve.engine import ResolvedEngine
+from scheduler_reader.rule_engine.finding import Finding
+from scheduler_reader.value import Known, Origin, Unknown, Value
+from scheduler_reader.workload import Lengths, Workload
+
+SCHEMA_VERSION = "1"
+
+
+def render(assessments: Sequence[Assessment], unreadable: Sequence[Unreadable] = ()) -> str:
+    """The JSON document of all engines, and of the inputs that could not be read."""
+    document = {
+        "schema_version": SCHEMA_VERSION,
+        "tool": {"name": "sched-reader", "version": __version__},
+        "engines": [_engine(assessment) for assessment in assessments],
+        "errors": [plain({"path": bad.path, "message": bad.message}) for bad in unreadable],
+    }
+    return json.dumps(document, indent=2, allow_nan=False)
+
+
+def _engine(assessment: Assessment) -> Any:
+    engine = assessment.engine
+    hardware = engine.hardware
+    content = {
+        "source": {
+            "path": engine.parsed.origin.path,
+            "form": engine.parsed.form,
+            "line": engine.parsed.origin.line,
+            "name": engine.parsed.name,
+        },
+        "vllm_version": {
+            "value": engine.release.name,
+            "origin": str(engine.release_origin),
+        },
+        "hardware": {
+            "gpu": hardware.gpu.name,
+            "count": hardware.count,
+            "memory_gib": hardware.gpu.memory_gib,
+            "origin": str(hardware.origin),
+        },
+        "model": _model(engine),
+        "settings": _settings(engine),
+        "capacity": _capacity(assessment.capacity),
+        "performance": _or_unknown(
+            assessment.performance,
+            lambda estimate: {"workload": _workload(assessment.workload), **_performance(estimate)},
+        ),
+        "observed": None,
+        "comparison": [],
+        "bottleneck": _or_unknown(assessment.bottleneck, _bottleneck),
+        "findings": [_finding(finding) for finding in assessment.findings],
+        "tuning": [_tuning(step) for step in assessment.tuning],
+        "not_evaluated": [
+            {"code": rule.code, "missing": rule.missing} for rule in assessment.not_evaluated
+        ],
+        "assumptions": list(dict.fromkeys((*engine.assumptions, *assessment.assumptions))),
+        "read_next": {"text": assessment.read_next},
+        "measure_next": {"text": assessment.measure_next},
+    }
+    return plain(content, secrets(engine))
+
+
+def _model(engine: ResolvedEngine) -> dict[str, Any]:
+    if isinstance(engine.model_id, Unknown):
+        return {"unknown": engine.model_id.reason}
+    content: dict[str, Any] = {
+        "id": engine.model_id.value,
+        "origin": str(engine.model_id.origin),
+    }
+    if isinstance(engine.model, Unknown):
+        return {**content, "unknown": engine.model.reason}
+    facts = engine.model.value
+    return {**content, "parameters": facts.parameters, "weight_bytes": facts.weight_bytes}
+
+
+def _settings(engine: ResolvedEngine) -> dict[str, Any]:
+    return {
+        name: {
+            "value": MASK if is_secret_name(name) and setting.is_set else _bare(setting.value),
+            "origin": _origin_of(setting.value),
+            "is_set": setting.is_set,
+            "default": setting.default,
+            "controls": setting.controls,
+        }
+        for name, setting in sorted(engine.settings.items())
+    }
+
+
+def _capacity(plan: CapacityPlan) -> dict[str, Any]:
+    return {
+        "starts": plan.starts,
+        "reason": plan.reason,
+        **_memory_gib(plan.memory),
+        "kv_bytes_per_token": plan.kv_bytes_per_token,
+        "block_size": plan.block_size,
+        "num_blocks": plan.num_blocks,
+        "kv_cache_tokens": plan.kv_cache_tokens,
+        "max_concurrency": plan.max_concurrency,
+        "largest_max_model_len": plan.largest_max_model_len,
+        "workload_concurrency": plan.workload_concurrency,
+        "low": plan.low and _kv_range(plan.low),
+        "high": plan.high and _kv_range(plan.high),
+    }
+
+
+def _memory_gib(memory: MemoryTerms | None) -> dict[str, float | None]:
+    terms = {
+        "total_gib": "total",
+        "budget_gib": "budget",
+        "weights_gib": "weights",
+        "activation_gib": "activation",
+        "cuda_graph_gib": "cuda_graphs",
+        "non_torch_gib": "non_torch",
+        "kv_cache_gib": "kv_cache",
+    }
+    return {
+        name: None if memory is None else getattr(memory, term) / GIB
+        for name, term in terms.items()
+    }
+
+
+def _kv_range(end: KvRange) -> dict[str, Any]:
+    return {
+        "kv_cache_gib": end.kv_cache_bytes / GIB,
+        "num_blocks": end.num_blocks,
+        "kv_cache_tokens": end.kv_cache_tokens,
+    }
+
+
+def _performance(estimate: PerformanceEstimate) -> dict[str, Any]:
+    return {
+        "ttft_ms": _latency(estimate.ttft_ms),
+        "itl_ms": _latency(estimate.itl_ms),
+        "tpot_ms": estimate.tpot_ms,
+        "output_tokens_per_s": estimate.output_tokens_per_s,
+        "total_tokens_per_s": estimate.total_tokens_per_s,
+        "requests_per_s": estimate.requests_per_s,
+        "goodput_requests_per_s": estimate.goodput_requests_per_s,
+        "saturated": estimate.saturated,
+        "capacity_requests_per_s": estimate.capacity_requests_per_s,
+        "running": estimate.running,
+        "waiting": estimate.waiting,
+        "preemptions_per_request": estimate.preemptions_per_request,
+        "floor": {"itl_ms": estimate.floor.itl_ms, "bound": estimate.floor.bound},
+        "shares": {
+            "memory": estimate.shares.memory,
+            "compute": estimate.shares.compute,
+            "communication": estimate.shares.communication,
+            "host": estimate.shares.host,
+        },
+        "low": estimate.low and _end(estimate.low),
+        "high": estimate.high and _end(estimate.high),
+        "not_modeled": list(estimate.not_modeled),
+    }
+
+
+def _end(estimate: PerformanceEstimate) -> dict[str, Any]:
+    """One end of the range: the measures, without what the best estimate already says."""
+    content = _performance(estimate)
+    for name in ("low", "high", "not_modeled"):
+        del content[name]
+    return content
+
+
+def _latency(latency: Latency) -> dict[str, float | None]:
+    return {"mean": latency.mean, "p50": latency.p50, "p99": latency.p99}
+
+
+def _workload(workload: Workload) -> dict[str, Any]:
+    """The workload as a workload file states it: lengths are a number or one law."""
+    content = workload.model_dump(exclude={"input_tokens", "output_tokens"}, exclude_none=True)
+    return {
+        **content,
+        "input_tokens": _lengths(workload.input_tokens),
+        "output_tokens": _lengths(workload.output_tokens),
+    }
+
+
+def _lengths(lengths: Lengths) -> Any:
+    if lengths.constant is not None:
+        return lengths.constant
+    return lengths.model_dump(exclude_none=True)
+
+
+def _bottleneck(bottleneck: Bottleneck) -> dict[str, Any]:
+    return {
+        "default": bottleneck.default,
+        "kind": bottleneck.kind,
+        "confidence": bottleneck.confidence,
+        "evidence": list(bottleneck.evidence),
+        "lifted": [
+            {
+                "limit": lift.limit,
+                "metric": lift.metric,
+                "before": lift.before,
+                "after": lift.after,
+                "gain": lift.gain,
+            }
+            for lift in bottleneck.lifted
+        ],
+    }
+
+
+def _finding(finding: Finding) -> dict[str, Any]:
+    return {
+        "code": finding.code,
+        "name": finding.name,
+        "severity": finding.severity,
+        "confidence": finding.confidence,
+        "effect": finding.effect,
+        "message": finding.message,
+        "why": finding.why,
+        "location": _location(finding.origin),
+        "fix": {"set": dict(finding.fix), "text": finding.fix_text},
+        "predicted": finding.predicted,
+        "source": finding.source,
+    }
+
+
+def _tuning(step: TuningStep) -> dict[str, Any]:
+    return {
+        "order": step.order,
+        "set": dict(step.set),
+        "because": step.because,
+        "predicted": {"before": dict(step.before), "after": dict(step.after)},
+        "watch": step.watch,
+    }
+
+
+def _location(origin: Origin | None) -> dict[str, Any] | None:
+    if origin is None or origin.path is None:
+        return None
+    return {"path": origin.path, "line": origin.line, "column": origin.column}
+
+
+def _or_unknown(value: Value[Any], content: Callable[[Any], dict[str, Any]]) -> dict[str, Any]:
+    return {"unknown": value.reason} if isinstance(value, Unknown) else content(value.value)
+
+
+def _bare(value: Value[Any]) -> Any:
+    return value.value if isinstance(value, Known) else value
+
+
+def _origin_of(value: Value[Any]) -> str | None:
+    return None if value.origin is None else str(value.origin)

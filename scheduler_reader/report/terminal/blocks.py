@@ -1,0 +1,70 @@
+"""What the terminal report is made of: paragraphs, columns and a bar, before any width is known.
+
+The sections say what there is to say; `layout` turns it into lines for one console.  A span is a
+text and the name of its style.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal, TypeAlias
+
+Style = Literal["", "head", "dim", "good", "error", "warning", "note", "set"]
+Span: TypeAlias = tuple[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class Paragraph:
+    """Wrapped text: the first line starts at `indent`, the others at `indent + hang`."""
+
+    spans: tuple[Span, ...]
+    indent: int = 0
+    hang: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Columns:
+    """Rows of cells in aligned columns; the last column wraps.  `align` has `l` or `r` a column."""
+
+    rows: tuple[tuple[Span, ...], ...]
+    align: str
+    indent: int = 2
+    gap: int = 2
+
+
+@dataclass(frozen=True, slots=True)
+class Segment:
+    """A part of a bar: its size in any unit, its name and amount in words, how it is drawn."""
+
+    size: float
+    name: str
+    amount: str
+    letter: str
+    style: str
+
+
+@dataclass(frozen=True, slots=True)
+class Bar:
+    """Segments drawn to scale over the whole width, a `|` where the size `mark` is reached, and a
+    legend.
+    """
+
+    segments: tuple[Segment, ...]
+    mark: float
+    indent: int = 2
+
+
+Block: TypeAlias = Paragraph | Columns | Bar
+
+BLANK = Paragraph(())
+
+
+def paragraph(*parts: str | Span, indent: int = 0, hang: int = 0) -> Paragraph:
+    """A paragraph of plain texts and styled spans."""
+    spans = tuple((part, "") if isinstance(part, str) else part for part in parts)
+    return Paragraph(spans, indent, hang)
+
+
+def heading(title: str, *rest: str | Span) -> Paragraph:
+    """A section's first line: the title, and what belongs on the same line."""
+    return paragraph((title, "head"), *rest, hang=2)

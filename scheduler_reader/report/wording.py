@@ -1,0 +1,199 @@
+"""How the reports for people say things: units, flags, workloads, limits and verdicts."""
+
+from __future__ import annotations
+
+import json
+import math
+import shlex
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from scheduler_reader.assessment import Assessment
+from scheduler_reader.diagnose.verdict import Bottleneck, Default, Kind
+from scheduler_reader.knowledge.gpus import GIB
+from scheduler_reader.report.plain import plain
+from scheduler_reader.value import Unknown
+from scheduler_reader.workload import Lengths, Workload
+
+DEFAULTS: dict[Default, str] = {
+    "paged_attention": "PagedAttention (KV blocks)",
+    "continuous_batching": "continuous batching (admission)",
+    "chunked_prefill": "chunked prefill (token budget)",
+    "none": "none of the three defaults",
+}
+
+KINDS: dict[Kind, str] = {
+    "kv_starvation": "KV blocks run out, requests wait or are preempted",
+    "hbm_capacity": "the weights leave too little GPU memory for KV blocks",
+    "admission_stall": "requests wait while KV blocks are free",
+    "chunk_too_large": "prefill chunks are so large that they delay running decodes",
+    "chunk_too_small": "prefill chunks are so small that prompts need too many steps",
+    "prefill_unchunked": "prompts run unchunked and stall every running decode",
+    "decode_floor": "decode runs at the memory-bandwidth floor",
+    "compute_bound": "the GPU's arithmetic is the limit",
+    "communication_bound": "collectives between the GPUs are the limit",
+    "host_bound": "CPU time per step is the limit",
+    "saturated": "more requests are offered than the engine can serve",
+    "not_scheduler": "no setting of the engine explains what was observed",
+    "none": "nothing in particular limits it",
+}
+
+
+def gib(size_bytes: float) -> str:
+    """`71.3`: GiB with one decimal."""
+    return f"{size_bytes / GIB:.1f}"
+
+
+def count(number: float) -> str:
+    """A count of tokens, blocks or requests with thousands separators: `443,392`, `13.5`."""
+    if not math.isfinite(number):
+        return "unlimited"
+    if number == int(number):
+        return f"{int(number):,}"
+    return f"{number:,.0f}" if abs(number) >= 100 else f"{number:,.3g}"
+
+
+def duration(ms: float) -> str:
+    """`8.4 ms`, `180 ms`, `1.24 s`, `95.0 s`: three digits, where there are as many."""
+    if not math.isfinite(ms):
+        return "unlimited"
+    if ms < 999.5:
+        return f"{ms:.1f} ms" if ms < 99.95 else f"{ms:.0f} ms"
+    seconds = ms / 1000
+    digits = 2 if seconds < 9.995 else 1 if seconds < 99.95 else 0
+    return f"{seconds:,.{digits}f} s"
+
+
+def percent(share: float) -> str:
+    """A relative change with its sign: `+0.4%`, `+38%`."""
+    return f"{share:+.0%}" if abs(share) >= 0.1 else f"{share:+.1%}"
+
+
+def plural(number: int, noun: str) -> str:
+    """`1 warning`, `2 warnings`."""
+    return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
+
+
+def option(name: str) -> str:
+    """The flag of an argument: `max_num_seqs` → `--max-num-seqs`."""
+    return "--" + name.replace("_", "-")
+
+
+def command_options(changes: Mapping[str, Any]) -> list[str]:
+    """Changes as they are typed: `--max-num-seqs 64`, `--no-enable-x`, `remove --swap-space`."""
+    return [_command_option(name, value) for name, value in changes.items()]
+
+
+def _command_option(name: str, value: Any) -> str:
+    if value is None:
+        return f"remove {option(name)}"
+    if value is True:
+        return option(name)
+    if value is False:
+        return option(f"no_{name}")
+    content = plain(value)
+    text = content if isinstance(content, str) else json.dumps(content)
+    return f"{option(name)} {shlex.quote(text)}"
+
+
+def setting_text(value: Any) -> str:
+    """A resolved value on one line: `8,192`, `on`, `auto`, `{"method": "eagle3"}`."""
+    if isinstance(value, Unknown):
+        return "unknown"
+    if value is None:
+        return "none"
+    if isinstance(value, bool):
+        return "on" if value else "off"
+    if isinstance(value, int):
+        return f"{value:,}"
+    if isinstance(value, float):
+        return f"{value:g}"
+    content = plain(value)
+    return content if isinstance(content, str) else json.dumps(content)
+
+
+def workload_text(workload: Workload) -> str:
+    """`64 concurrent, 820–1,024 tokens in, 205–256 out, 640 requests`."""
+    if workload.protocol == "closed-loop":
+        load = f"{workload.concurrency:,} concurrent"
+    else:
+        load = f"{count(workload.rate or 0)} requests/s"
+    lengths = (
+        f"{_lengths_text(workload.input_tokens)} tokens in, "
+        f"{_lengths_text(workload.output_tokens)} out"
+    )
+    parts = [load, lengths, plural(workload.num_requests, "request")]
+    if workload.prefix_cache_hit_rate:
+        parts.append(f"prefix-cache hit rate {workload.prefix_cache_hit_rate:.0%}")
+    return ", ".join(parts)
+
+
+def _lengths_text(lengths: Lengths) -> str:
+    if lengths.uniform is not None:
+        low, high = lengths.uniform
+        return f"{low:,}–{high:,}"
+    law = lengths.normal or lengths.lognormal
+    if law is None:
+        return count(lengths.mean)
+    return f"{count(law['mean'])} ± {count(law['std'])}"
+
+
+def metric_text(name: str) -> str:
+    """A metric's name as people write it: `itl_p99_ms` → `ITL p99`."""
+    words = name.split("_")
+    if words[-2:] == ["per", "s"]:
+        words = [*words[:-3], f"{words[-3]}/s"]
+    known = {"ttft": "TTFT", "itl": "ITL", "tpot": "TPOT", "kv": "KV"}
+    return " ".join(known.get(word, word) for word in words if word != "ms")
+
+
+def metric_value(name: str, value: Any) -> str:
+    """A metric's value in the unit its name says."""
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return setting_text(value)
+    return duration(value) if "ms" in name.split("_") else count(value)
+
+
+def changes_text(before: Mapping[str, Any], after: Mapping[str, Any]) -> str:
+    """`ITL p99 92 ms → 31 ms, output tokens/s 4,100 → 4,050`."""
+    parts = []
+    for name, value in after.items():
+        old = f"{metric_value(name, before[name])} → " if name in before else ""
+        parts.append(f"{metric_text(name)} {old}{metric_value(name, value)}")
+    return ", ".join(parts)
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """A verdict in words: `headline` alone can be shouted, `detail` is the rest of the sentence."""
+
+    headline: str
+    detail: str
+
+    def __str__(self) -> str:
+        return f"{self.headline}: {self.detail}"
+
+
+def start_verdict(assessment: Assessment) -> tuple[bool | None, Verdict]:
+    """Whether the engine starts (None: cannot be said), and the sentence that leads the report."""
+    release = f"vLLM {assessment.engine.release.name}"
+    capacity = assessment.capacity
+    reason = capacity.reason.rstrip(".")
+    reasons = [reason] if capacity.starts is False else []
+    refused = [finding.code for finding in assessment.findings if finding.effect == "refused"]
+    if refused:
+        reasons.append(f"{release} refuses it ({', '.join(dict.fromkeys(refused))})")
+    if reasons:
+        return False, Verdict("DOES NOT START", "; ".join(reasons))
+    if capacity.starts:
+        return True, Verdict("STARTS", reason or release)
+    return None, Verdict("MAY NOT START", reason)
+
+
+def bottleneck_verdict(bottleneck: Bottleneck) -> Verdict:
+    """`chunked prefill (token budget)`: prefill chunks are so large … (high confidence)."""
+    return Verdict(
+        DEFAULTS[bottleneck.default],
+        f"{KINDS[bottleneck.kind]} ({bottleneck.confidence} confidence)",
+    )

@@ -1,0 +1,316 @@
+"""The terminal report, compared whole, as a user sees it."""
+
+from __future__ import annotations
+
+from io import BytesIO, StringIO, TextIOWrapper
+
+import built_assessments as build
+import pytest
+from rich.console import Console
+
+from scheduler_reader.assessment import Assessment
+from scheduler_reader.capacity.plan import CapacityPlan, MemoryTerms
+from scheduler_reader.diagnose.verdict import Lift
+from scheduler_reader.knowledge.gpus import GIB
+from scheduler_reader.performance.estimate import Latency
+from scheduler_reader.report import terminal
+from scheduler_reader.resolve.engine import Setting
+from scheduler_reader.value import Known, Origin, Unknown
+from scheduler_reader.workload import DEFAULT_WORKLOAD, Lengths, Slo, Workload
+
+HEALTHY = """\
+meta-llama/Llama-3.1-8B-Instruct  serve.yaml:1:1
+vLLM 0.18.0 (--vllm-version), V1 engine, 1 × NVIDIA H100 SXM 80 GB (assumed)
+STARTS: weights and 27,658 KV blocks fit; 1 note
+Bottleneck: none of the three defaults: decode runs at the memory-bandwidth
+  floor (high confidence)
+
+Memory of one GPU: 79.2 GiB, budget (|) 71.3 GiB = 0.9 × total
+  WWWWWWWWWWWWWWAANKKKKKKKKKKKKKKKKKKKKKKKKKKKKKKKKKKKKKKKKKKKKKKKKKKK|.......
+  W weights     15.0   G CUDA graphs 0.5   K KV cache 54.0
+  A activations  1.2   N non-torch   0.6   . unused    7.9
+  KV cache  442,528 tokens (434,992–447,280), 27,658 blocks of 16
+  Requests  27 of max_model_len 16,384 (at most 131,072), 384 of this workload
+
+Prediction: 64 concurrent, 820–1,024 tokens in, 205–256 out, 640 requests
+                      mean      p50      p99  low – high
+  TTFT              212 ms  97.0 ms   1.24 s  201 ms – 223 ms
+  ITL              11.2 ms  10.1 ms  38.0 ms  10.6 ms – 11.8 ms
+  TPOT             11.3 ms                    10.7 ms – 11.9 ms
+  output tokens/s    5,120                    4,876 – 5,389
+  requests/s          22.2                    21.1 – 23.4
+  62 running · 0.4 waiting · 0 preemptions/request · ITL floor 5.6 ms (memory)
+
+Settings (* set by you)
+  *  max_model_len           16,384  serve.yaml:3:1, default 131,072
+     max_num_seqs             1,024  default of vLLM 0.18.0 for serve on an H100
+     max_num_batched_tokens   8,192  default of vLLM 0.18.0 for serve on an H100
+     enable_chunked_prefill      on  default of vLLM 0.18.0
+     gpu_memory_utilization     0.9  default of vLLM 0.18.0
+
+Findings
+  serve.yaml:3:1  note  MEM104 oversized-context  (advice)
+      max_model_len is 16,384 and the longest request of the workload is 1,280
+      tokens.
+      fix  --max-model-len 2048
+
+Evidence: 71 % of a step is reading weights and KV blocks; a step's time:
+  memory 71%, compute 20%, host 9%; no limit lifted alone gains much: token
+  budget +1.0%, KV blocks +0.0%, max_num_seqs +0.0%
+
+Assumed: one H100 SXM, because no GPU is stated; the default workload, because
+  none is stated
+Not modelled: tokenizer time
+Not evaluated: observed metrics (--metrics) (OBS101)
+Measure next: vllm:kv_cache_usage_perc at peak
+Read next: sched-reader explain decode_floor
+"""
+
+DOES_NOT_START = """\
+nvidia/Llama-3.3-70B-Instruct-FP8  serve.yaml:1:1 (llama-70b)
+vLLM 0.18.0 (--vllm-version), V1 engine, 1 × NVIDIA H100 SXM 80 GB (assumed)
+DOES NOT START: weights of 67.7 GiB and a start-up peak of 4.9 GiB exceed the
+  budget of 71.3 GiB; vLLM 0.18.0 refuses it (MEM101); 1 error, 1 note
+Bottleneck: PagedAttention (KV blocks): the weights leave too little GPU
+  memory for KV blocks (high confidence)
+
+Memory of one GPU: 79.2 GiB, budget (|) 71.3 GiB = 0.9 × total
+  WWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWAAA|N......
+  W weights     67.7   G CUDA graphs 1.1   K KV cache 0.0
+  A activations  2.9   N non-torch   0.9   . unused   6.6
+  1.3 GiB short of the first KV block.
+
+Prediction: none: the engine does not start
+
+Settings (* set by you)
+  *  max_model_len           16,384  serve.yaml:3:1, default 131,072
+     max_num_seqs             1,024  default of vLLM 0.18.0 for serve on an H100
+     max_num_batched_tokens   8,192  default of vLLM 0.18.0 for serve on an H100
+     enable_chunked_prefill      on  default of vLLM 0.18.0
+     gpu_memory_utilization     0.9  default of vLLM 0.18.0
+  *  tensor_parallel_size         1  serve.yaml:5:1
+
+Findings
+  serve.yaml:1:1  error  MEM101 no-room-for-kv-cache  (vLLM exits)
+      1.3 GiB are missing before the first KV block.
+      why  vLLM exits when nothing is left of the budget for KV blocks.
+      fix  --tensor-parallel-size 2; or a card with more memory
+  serve.yaml:3:1  note  MEM104 oversized-context  (advice)
+      max_model_len is 16,384 and the longest request of the workload is 1,280
+      tokens.
+      fix  --max-model-len 2048
+
+Change, in this order
+  1. --max-num-batched-tokens 2048
+     Chunks of 8,192 tokens delay running decodes.
+     predicted  ITL p99 92.0 ms → 31.0 ms, output tokens/s 4,100 → 4,050
+     watch  vllm:inter_token_latency_seconds p99
+
+Evidence: weights take 95% of the budget
+
+Assumed: one H100 SXM, because no GPU is stated; the default workload, because
+  none is stated
+Not evaluated: observed metrics (--metrics) (OBS101)
+Measure next: vllm:kv_cache_usage_perc at peak
+Read next: sched-reader explain decode_floor
+"""
+
+
+def does_not_start() -> Assessment:
+    """A 70B FP8 model on one H100 whose weights and start-up peak exceed the budget."""
+    memory = MemoryTerms(
+        total=79.2 * GIB,
+        budget=71.28 * GIB,
+        weights=67.7 * GIB,
+        activation=2.9 * GIB,
+        cuda_graphs=1.1 * GIB,
+        non_torch=0.9 * GIB,
+        kv_cache=-1.32 * GIB,
+    )
+    reason = "weights of 67.7 GiB and a start-up peak of 4.9 GiB exceed the budget of 71.3 GiB"
+    return build.healthy(
+        engine=build.engine(
+            build.settings(tensor_parallel_size=build.given(1, 5, 1)),
+            name="llama-70b",
+            model_id=Known("nvidia/Llama-3.3-70B-Instruct-FP8", build.at(2)),
+        ),
+        capacity=CapacityPlan(False, reason, memory, 327680.0, 16, 0, 0),
+        performance=Unknown("the engine does not start"),
+        bottleneck=build.bottleneck(
+            default="paged_attention",
+            kind="hbm_capacity",
+            evidence=("weights take 95% of the budget",),
+            lifted=(),
+        ),
+        findings=(
+            build.finding(),
+            build.finding(
+                code="MEM101",
+                name="no-room-for-kv-cache",
+                severity="error",
+                effect="refused",
+                message="1.3 GiB are missing before the first KV block.",
+                why="vLLM exits when nothing is left of the budget for KV blocks.",
+                fix={"tensor_parallel_size": 2},
+                fix_text="or a card with more memory",
+                origin=None,
+            ),
+        ),
+        tuning=(build.tuning_step(),),
+    )
+
+
+def test_a_healthy_engine_fits_one_screen() -> None:
+    report = terminal.text([build.healthy()])
+    assert report == HEALTHY
+    assert report.count("\n") <= 45
+
+
+def test_an_engine_that_does_not_start_says_so_first() -> None:
+    assert terminal.text([does_not_start()]) == DOES_NOT_START
+
+
+@pytest.mark.parametrize("width", [60, 80, 100, 120])
+@pytest.mark.parametrize("assessment", [build.healthy(), does_not_start()])
+def test_no_line_is_wider_than_the_console(width: int, assessment: Assessment) -> None:
+    lines = terminal.text([assessment], width=width).split("\n")
+    assert max(map(len, lines)) <= min(width, 100)
+    assert not [line for line in lines if line != line.rstrip()]
+
+
+def test_the_worst_finding_stands_first() -> None:
+    report = terminal.text([does_not_start()])
+    assert report.index("MEM101 no-room") < report.index("MEM104")
+
+
+def test_gains_are_listed_with_before_and_after_when_a_limit_binds() -> None:
+    lifted = (
+        Lift("KV blocks", "itl_p99_ms", 92.0, 92.0, 0.0),
+        Lift("token budget", "itl_p99_ms", 92.0, 31.0, 0.66),
+    )
+    verdict = build.bottleneck(
+        default="chunked_prefill", kind="chunk_too_large", confidence="medium", lifted=lifted
+    )
+    report = terminal.text([build.healthy(bottleneck=verdict)])
+    assert (
+        "Bottleneck: chunked prefill (token budget): prefill chunks are so large that\n"
+        "  they delay running decodes (medium confidence)\n"
+    ) in report
+    assert (
+        "  token budget   +66%  ITL p99 92.0 ms → 31.0 ms\n"
+        "  KV blocks     +0.0%  ITL p99 92.0 ms → 92.0 ms\n"
+    ) in report
+
+
+def test_a_saturated_open_loop_has_its_capacity_and_no_tail() -> None:
+    workload = Workload(
+        protocol="open-loop",
+        rate=12,
+        input_tokens=Lengths(constant=2048),
+        output_tokens=Lengths(lognormal={"mean": 300, "std": 150}),
+        prefix_cache_hit_rate=0.5,
+    )
+    prediction = build.performance(
+        saturated=True, ttft_ms=Latency(31_000.0), itl_ms=Latency(24.0), capacity_requests_per_s=8.4
+    )
+    report = terminal.text([build.healthy(workload=workload, performance=prediction)])
+    assert (
+        "Prediction: 12 requests/s, 2,048 tokens in, 300 ± 150 out, 640 requests,\n"
+        "  prefix-cache hit rate 50%\n"
+    ) in report
+    assert "  TTFT              31.0 s  saturated  saturated  " in report
+    assert (
+        "  Saturated: 12 requests/s are offered, 8.4 can be served; the queue grows\n"
+        "    without end.\n"
+    ) in report
+
+
+def test_goodput_is_shown_for_an_objective() -> None:
+    assert "goodput req/s" not in terminal.text([build.healthy()])
+    assert "goodput req/s" in terminal.text([build.healthy(slo=Slo(ttft_ms=500))])
+
+
+def test_what_is_not_known_is_said_with_its_reason() -> None:
+    reason = "no facts about acme/private-7b: give --model-config"
+    report = terminal.text(
+        [
+            build.healthy(
+                engine=build.engine(
+                    {
+                        "max_num_seqs": Setting(
+                            Unknown("$SEQS is not set in the file"), True, 256, ""
+                        )
+                    },
+                    model_id=Unknown("$MODEL is not set in the file"),
+                ),
+                capacity=CapacityPlan(None, reason),
+                performance=Unknown(reason),
+                bottleneck=Unknown(reason),
+            )
+        ],
+        width=100,
+    )
+    assert report.startswith("model unknown  serve.yaml:1:1\n")
+    assert f"MAY NOT START: {reason}; 1 note\n" in report
+    assert f"Bottleneck: not known: {reason}\n" in report
+    assert f"Memory of one GPU: not known: {reason}\n" in report
+    assert f"Prediction: none: {reason}\n" in report
+    assert "  *  max_num_seqs  unknown  $SEQS is not set in the file\n" in report
+    assert "Evidence" not in report
+
+
+def test_several_engines_have_a_header_each() -> None:
+    report = terminal.text([build.healthy(), does_not_start()])
+    assert report.startswith("== Engine 1 of 2 ==\nmeta-llama/")
+    assert "\n\n== Engine 2 of 2 ==\nnvidia/Llama" in report
+
+
+def test_text_from_files_cannot_steer_the_terminal() -> None:
+    hostile = "evil\x1b[31m\x1b]0;title\x07\x1b[2J[red]name[/red]\nSTARTS\r\x08\u202etxt"
+    engine = build.engine(model_id=Known(hostile, build.at(2)), name="a\x9b31mb\x00")
+    report = terminal.text([build.healthy(engine=engine)])
+    assert report.startswith("evil[red]name[/red] STARTS txt  serve.yaml:1:1 (a31mb)\nvLLM")
+
+
+def test_secrets_are_masked_wherever_they_are_quoted() -> None:
+    engine = build.engine(
+        build.settings(api_key=build.given(["topsecret-1", "topsecret-2"], 7, None)),
+        env={"HF_TOKEN": Known("hunter22", Origin("environment"))},
+    )
+    findings = (
+        build.finding(message="--api-kei topsecret-1 is unknown"),
+        build.finding(message="HF_TOKEN=hunter22 and hf_abcdefghijklmnopqrstuvwx in the image"),
+    )
+    report = terminal.text([build.healthy(engine=engine, findings=findings)], width=100)
+    assert "  *  api_key                    ***  serve.yaml:7:1\n" in report
+    assert "--api-kei *** is unknown" in report
+    assert "HF_TOKEN=*** and *** in the image" in report
+    assert "topsecret" not in report
+
+
+def test_a_console_without_unicode_gets_plain_characters() -> None:
+    raw = BytesIO()
+    stream = TextIOWrapper(raw, encoding="ascii", errors="strict", newline="\n")
+    console = Console(file=stream, width=80, force_terminal=True, color_system=None)
+    terminal.render(
+        [build.healthy(engine=build.engine(model_id=Known("模型/8B", build.at(2))))], console
+    )
+    stream.flush()
+    report = raw.getvalue().decode("ascii")
+    assert report.startswith("??/8B  serve.yaml:1:1\n")
+    assert "1 x NVIDIA H100" in report
+    assert "201 ms - 223 ms" in report
+    assert "  WWWWWWWWWWWWWWAAN" in report
+
+
+def test_colour_draws_the_bar_in_blocks_and_keeps_the_words() -> None:
+    report = terminal.text([does_not_start()], color=True)
+    assert "\x1b[1;31mDOES NOT START\x1b[0m" in report
+    assert "\x1b[34m█" in report
+    assert "WWWW" not in report
+
+
+def test_a_console_that_records_sees_the_same_text() -> None:
+    console = Console(file=StringIO(), width=80, record=True, force_terminal=True)
+    terminal.render([build.healthy(workload=DEFAULT_WORKLOAD)], console)
+    assert "442,528 tokens (434,992–447,280), 27,658 blocks of 16" in console.export_text()

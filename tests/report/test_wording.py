@@ -1,0 +1,80 @@
+"""Units and phrases of the reports for people."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from scheduler_reader.report import wording
+from scheduler_reader.report.privacy import is_secret_name, printable
+
+
+@pytest.mark.parametrize(
+    ("ms", "text"),
+    [
+        (8.44, "8.4 ms"),
+        (99.96, "100 ms"),
+        (212.4, "212 ms"),
+        (1240, "1.24 s"),
+        (31_000, "31.0 s"),
+        (123_456, "123 s"),
+    ],
+)
+def test_durations(ms: float, text: str) -> None:
+    assert wording.duration(ms) == text
+
+
+@pytest.mark.parametrize(
+    ("number", "text"),
+    [(0, "0"), (442528, "442,528"), (5120.4, "5,120"), (13.53, "13.5"), (0.024, "0.024")],
+)
+def test_counts(number: float, text: str) -> None:
+    assert wording.count(number) == text
+
+
+@pytest.mark.parametrize(
+    ("changes", "options"),
+    [
+        ({"max_num_seqs": 64}, ["--max-num-seqs 64"]),
+        ({"enable_prefix_caching": True}, ["--enable-prefix-caching"]),
+        ({"enable_prefix_caching": False}, ["--no-enable-prefix-caching"]),
+        ({"swap_space": None}, ["remove --swap-space"]),
+        (
+            {"speculative_config": {"method": "ngram"}},
+            ["""--speculative-config '{"method": "ngram"}'"""],
+        ),
+        ({"tokenizer": "a b; rm -rf /"}, ["--tokenizer 'a b; rm -rf /'"]),
+    ],
+)
+def test_a_change_is_written_as_it_is_typed(changes: dict[str, Any], options: list[str]) -> None:
+    assert wording.command_options(changes) == options
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("itl_p99_ms", "ITL p99"),
+        ("output_tokens_per_s", "output tokens/s"),
+        ("kv_cache_tokens", "KV cache tokens"),
+        ("goodput", "goodput"),
+    ],
+)
+def test_metric_names(name: str, text: str) -> None:
+    assert wording.metric_text(name) == text
+
+
+@pytest.mark.parametrize("name", ["api_key", "HF_TOKEN", "--api-key", "AWS_SECRET_ACCESS_KEY"])
+def test_secrets_are_known_by_name(name: str) -> None:
+    assert is_secret_name(name)
+
+
+@pytest.mark.parametrize("name", ["max_num_batched_tokens", "tokenizer", "served_model_name"])
+def test_what_is_no_secret_is_shown(name: str) -> None:
+    assert not is_secret_name(name)
+
+
+def test_control_characters_are_taken_out() -> None:
+    assert printable("a\x1b]8;;http://x\x1b\\link\x1b]8;;\x1b\\ \x9b1m\tb\x7f\u202e\ud800") == (
+        "alink 1m b"
+    )
