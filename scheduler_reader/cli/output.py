@@ -55,9 +55,11 @@ def write_reports(
     for wanted, path in targets:
         replace_file(path, _render(assessments, unreadable, wanted))
     if format is Format.terminal:
-        from scheduler_reader.report.terminal import print_report
+        from rich.console import Console
 
-        print_report(assessments)
+        from scheduler_reader.report import terminal
+
+        terminal.render(assessments, Console())
     else:
         typer.echo(_render(assessments, unreadable, format), nl=False)
     for bad in unreadable:

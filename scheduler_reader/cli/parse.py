@@ -29,8 +29,8 @@ def parse(
     from scheduler_reader.parse import to_json
 
     parsed, unreadable = read_inputs(files or [], context.obj)
+    report = to_json(parsed)
     if format is Format.json:
-        report = to_json(parsed)
         known = {file["path"] for file in report["files"]}
         report["files"] += [
             {
@@ -44,9 +44,11 @@ def parse(
         ]
         typer.echo(json.dumps(report, indent=2, ensure_ascii=False))
     else:
-        from scheduler_reader.report.parsed import print_parsed
+        from rich.console import Console
 
-        print_parsed(parsed)
+        from scheduler_reader.report.terminal.parsed import render
+
+        render(report, Console())
     for bad in unreadable:
         typer.echo(f"sched-reader: {bad.message}", err=True)
     raise typer.Exit(UNREADABLE if unreadable else 0)

@@ -35,7 +35,7 @@ def render(assessments: Sequence[Assessment], unreadable: Sequence[Unreadable] =
         "engines": [_engine(assessment) for assessment in assessments],
         "errors": [plain({"path": bad.path, "message": bad.message}) for bad in unreadable],
     }
-    return json.dumps(document, indent=2, allow_nan=False)
+    return json.dumps(document, indent=2, allow_nan=False) + "\n"
 
 
 def _engine(assessment: Assessment) -> Any:
