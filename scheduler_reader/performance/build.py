@@ -1,0 +1,205 @@
+"""Build the step model of an engine: which shapes, formats, fits and overheads it runs with."""
+
+from __future__ import annotations
+
+from scheduler_reader.knowledge.gpus import Gpu
+from scheduler_reader.knowledge.models import ModelFacts
+from scheduler_reader.performance.efficiency import Efficiency, efficiency_of
+from scheduler_reader.performance.host import host_overhead
+from scheduler_reader.performance.kernels import (
+    ACTIVATION_BYTES,
+    Collectives,
+    Device,
+    Experts,
+    Linear,
+)
+from scheduler_reader.performance.precision import UNQUANTIZED, WeightFormat, weight_format
+from scheduler_reader.performance.settings import Parallelism, is_on, optional, parallelism
+from scheduler_reader.performance.shapes import (
+    AttentionLayers,
+    Product,
+    attention_layers,
+    products,
+    routed_experts,
+)
+from scheduler_reader.performance.step import AttentionCost, StepModel
+from scheduler_reader.resolve.engine import ResolvedEngine
+from scheduler_reader.value import Known, Origin, Unknown, Value
+
+MLA_DECODE_FRACTION = 0.5  # of the bfloat16 peak; absorbed MLA decode multiplies latents
+ONE_BYTE_KV = ("fp8", "int8")
+HALF_BYTE_KV = ("nvfp4", "int4")
+
+
+def build_step_model(engine: ResolvedEngine) -> Value[StepModel]:
+    """The step model of one data-parallel replica of `engine`, or why there is none."""
+    parallel = parallelism(engine)
+    if isinstance(engine.model, Unknown):
+        return Unknown(f"the model is not known: {engine.model.reason}")
+    if isinstance(parallel, Unknown):
+        return parallel
+    model, gpu = engine.model.value, engine.hardware.gpu
+    if _peak(gpu, "bfloat16") is None:
+        return Unknown(f"the arithmetic peak of {gpu.title} is not known")
+    if not (model.intermediate_size or model.moe_intermediate_size):
+        return Unknown(f"the intermediate size of {model.id} is not known")
+    return Known(_build(engine, model, gpu, parallel.value), Origin("derived", "step-time model"))
+
+
+def _build(engine: ResolvedEngine, model: ModelFacts, gpu: Gpu, parallel: Parallelism) -> StepModel:
+    table = efficiency_of(gpu)
+    method = optional(engine, "quantization", None)
+    stored = weight_format(gpu, model.quantization, method if isinstance(method, str) else None)
+    is_eager = is_on(engine, "enforce_eager")
+    output = Product(model.vocab_size / parallel.tensor, model.hidden_size, 1, "output")
+    return StepModel(
+        linears=tuple(
+            _linear(gpu, table, _format(model, stored, product.module), product)
+            for product in products(model, parallel.tensor)
+        ),
+        output=_linear(gpu, table, UNQUANTIZED, output),
+        experts=_experts(model, gpu, table, stored, parallel),
+        attention=tuple(
+            _attention(layers, gpu, table, _kv_bytes(engine, model), model.uses_mla)
+            for layers in attention_layers(model, parallel.tensor)
+        ),
+        collectives=_collectives(model, gpu, parallel.tensor, table, is_eager),
+        host=host_overhead(engine.release, is_on(engine, "async_scheduling")),
+        layers=model.layers,
+        is_eager=is_eager,
+        capture_sizes=_capture_sizes(engine, is_eager),
+        batches_in_flight=parallel.pipeline,
+        spread=table.spread[_certainty(model, stored, table.gpu == gpu.name)],
+        not_modeled=_not_modeled(engine, model, parallel, table, stored),
+    )
+
+
+def _format(model: ModelFacts, stored: WeightFormat, module: str) -> WeightFormat:
+    """MXFP4 checkpoints quantize the experts only; others may leave attention as it is."""
+    if model.quantization is None:
+        return stored
+    if model.quantization.method == "mxfp4":
+        return UNQUANTIZED
+    spared = any("self_attn" in pattern for pattern in model.quantization.unquantized)
+    return UNQUANTIZED if spared and module == "attention" else stored
+
+
+def _linear(gpu: Gpu, table: Efficiency, stored: WeightFormat, product: Product) -> Linear:
+    device = _device(gpu, stored.math)
+    fit = table.gemm[stored.fit]
+    return Linear(fit, device, product.n, product.k, stored.weight_bytes, product.count)
+
+
+def _experts(
+    model: ModelFacts, gpu: Gpu, table: Efficiency, stored: WeightFormat, parallel: Parallelism
+) -> Experts | None:
+    routed = routed_experts(model, parallel.tensor, parallel.data, parallel.is_expert_parallel)
+    if routed is None:
+        return None
+    name = "fp8_block" if stored.math in ("fp8", "int8", "fp4") else "bfloat16"
+    device = _device(gpu, stored.math)
+    return Experts(table.moe[name], device, model.hidden_size, stored.weight_bytes, routed)
+
+
+def _attention(
+    layers: AttentionLayers, gpu: Gpu, table: Efficiency, kv_bytes: float, uses_mla: bool
+) -> AttentionCost:
+    kv = "bfloat16" if kv_bytes >= 2 else "fp8"
+    decode, prefill = table.decode_attention[kv], table.prefill_attention[kv]
+    bandwidth, peak = gpu.memory_bandwidth_bytes_per_s, _device(gpu, "bfloat16").flops_per_s
+    token_s = layers.kv_values * kv_bytes / (bandwidth * decode.eff_memory)
+    if uses_mla:
+        flops = 4 * layers.heads * layers.kv_values
+        token_s = max(token_s, flops / (peak * MLA_DECODE_FRACTION))
+    prefill_bandwidth = bandwidth * prefill.eff_memory
+    computed_bytes = 2 * (layers.heads + layers.kv_heads) * layers.head_dim * ACTIVATION_BYTES
+    count = layers.layers
+    return AttentionCost(
+        window=layers.window,
+        decode_fixed_s=count * decode.t0_us * 1e-6,
+        decode_sequence_s=count * layers.kv_heads * decode.per_sequence_head_us * 1e-6,
+        decode_token_s=count * token_s,
+        kv_token_s=count * layers.kv_values * kv_bytes / bandwidth,
+        prefill_fixed_s=count * prefill.t0_us * 1e-6,
+        prefill_pair_s=count * 4 * layers.heads * layers.head_dim / (peak * prefill.eff_compute),
+        prefill_token_s=count * computed_bytes / prefill_bandwidth,
+        prefill_cached_s=count * layers.kv_values * kv_bytes / prefill_bandwidth,
+    )
+
+
+def _collectives(
+    model: ModelFacts, gpu: Gpu, ranks: int, table: Efficiency, is_eager: bool
+) -> Collectives | None:
+    """Two all-reduces a layer, after attention and after the MLP, and one for the embedding."""
+    link = gpu.nvlink_bytes_per_s or gpu.pcie_bytes_per_s
+    if ranks == 1 or link is None:
+        return None
+    fits = table.all_reduce["eager" if is_eager else "graph"]
+    fit = fits[min((size for size in fits if size >= ranks), default=max(fits))]
+    count = 2 * model.layers + 1
+    hidden_bytes = model.hidden_size * ACTIVATION_BYTES
+    return Collectives(fit, count, hidden_bytes, link / table.nvlink_bytes_per_s)
+
+
+def _kv_bytes(engine: ResolvedEngine, model: ModelFacts) -> float:
+    dtype = str(optional(engine, "kv_cache_dtype", "auto"))
+    if dtype == "auto" and model.quantization and engine.release.within("0.14.0", "999"):
+        dtype = model.quantization.kv_cache_dtype or dtype
+    if any(name in dtype for name in HALF_BYTE_KV):
+        return 0.5
+    return 1.0 if any(name in dtype for name in ONE_BYTE_KV) else 2.0
+
+
+def _capture_sizes(engine: ResolvedEngine, is_eager: bool) -> tuple[int, ...]:
+    sizes = optional(engine, "cudagraph_capture_sizes", None)
+    return () if is_eager or not isinstance(sizes, list | tuple) else tuple(sorted(sizes))
+
+
+def _device(gpu: Gpu, math: str) -> Device:
+    peak = _peak(gpu, math)
+    assert peak is not None
+    return Device(gpu.memory_bandwidth_bytes_per_s, peak)
+
+
+def _peak(gpu: Gpu, math: str) -> float | None:
+    """Peak of a data type; a GPU without bfloat16 runs those models in float16."""
+    return gpu.flops_per_s.get(math) or gpu.flops_per_s.get("float16")
+
+
+def _certainty(model: ModelFacts, stored: WeightFormat, is_measured: bool) -> str:
+    """Which spread of the efficiency table applies."""
+    if model.is_moe or model.uses_mla or model.is_hybrid or stored.rough is not None:
+        return "rough"
+    return "measured" if is_measured else "other_gpu"
+
+
+def _not_modeled(
+    engine: ResolvedEngine,
+    model: ModelFacts,
+    parallel: Parallelism,
+    table: Efficiency,
+    stored: WeightFormat,
+) -> tuple[str, ...]:
+    """What the step model leaves out or takes only roughly, in words for the report."""
+    gpu = engine.hardware.gpu
+    link = gpu.nvlink_bytes_per_s or gpu.pcie_bytes_per_s
+    notes = {
+        f"{gpu.title}: {table.gpu} efficiencies scaled by peaks and bandwidth": table.gpu
+        != gpu.name,
+        f"{stored.rough}": stored.rough is not None,
+        "expert layers: rough, uniform routing assumed": model.is_moe,
+        "expert-parallel all-to-all": parallel.is_expert_parallel and parallel.data > 1,
+        "latent attention: rough": model.uses_mla,
+        "linear-attention and mamba layers: attention part left out": model.is_hybrid,
+        "pipeline bubbles and transfers": parallel.pipeline > 1,
+        f"all-reduce: the link of {gpu.title} is not known": parallel.tensor > 1 and link is None,
+        "all-reduce over more than 8 ranks: timed as 8": parallel.tensor > 8,
+        "speculative decoding: acceptance depends on the traffic": optional(
+            engine, "speculative_config", None
+        )
+        is not None,
+        "multimodal encoder": model.vision is not None,
+        "enforce_eager: launch time of a layer is assumed": is_on(engine, "enforce_eager"),
+        "LoRA": is_on(engine, "enable_lora"),
+    }
+    return tuple(note for note, applies in notes.items() if applies)

@@ -1,0 +1,50 @@
+"""Time outside the big kernels, by release: `compat_matrix/host.yaml`."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from scheduler_reader.data import documents
+from scheduler_reader.errors import DataError
+from scheduler_reader.knowledge.versions import Release
+
+
+@dataclass(frozen=True, slots=True)
+class HostOverhead:
+    """Seconds a layer, a step and a sequence cost beside the kernels that are modelled.
+
+    `eager_layer_s` is the host's launch time of a layer when there is no CUDA graph to replay.
+    """
+
+    layer_s: float
+    step_s: float
+    sequence_s: float
+    eager_layer_s: float
+
+
+def host_overhead(release: Release, is_async: bool) -> HostOverhead:
+    """The overheads measured nearest to `release`, with or without asynchronous scheduling."""
+    from packaging.specifiers import SpecifierSet
+
+    document = _document()
+    for entry in document["overheads"]:
+        wanted = entry.get("async_scheduling")
+        fits = wanted is None or wanted == is_async
+        if fits and SpecifierSet(entry["versions"]).contains(release.version, prereleases=True):
+            return HostOverhead(
+                layer_s=entry["layer_us"] * 1e-6,
+                step_s=entry["step_us"] * 1e-6,
+                sequence_s=entry["sequence_us"] * 1e-6,
+                eager_layer_s=document["eager"]["layer_us"] * 1e-6,
+            )
+    raise DataError(f"compat_matrix/host.yaml: overheads has no entry for vLLM {release.name}")
+
+
+def frontend_seconds() -> float:
+    """HTTP and tokenizer time of a request before its first token: a constant of TTFT only."""
+    return float(_document()["frontend"]["request_ms"]) * 1e-3
+
+
+def _document() -> dict[str, Any]:
+    return dict(documents("compat_matrix", "host.yaml")["host.yaml"])

@@ -1,0 +1,257 @@
+"""The steady state of one engine replica: how fast requests flow when so many are resident.
+
+Requests sit in the running queue while they are prefilled and then while they decode.  Each step
+decodes one token for every decoding request and fills the rest of the token budget with prefill.
+A rate of requests fixes how often steps carry prefill, that fixes the time between tokens and of
+a prefill, and both must add up to the number of residents (Little's law); `flow` finds the rate
+where they do.  Neglected: that requests of equal length stay in step with each other.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import exp, inf
+from typing import NamedTuple
+
+from scheduler_reader.performance.settings import SchedulerLimits
+from scheduler_reader.performance.step import StepModel, StepParts
+from scheduler_reader.performance.tails import poisson_quantile
+
+ITERATIONS = 30
+TOLERANCE = 1e-4  # of the residents; far below what the fits are good for
+
+
+@dataclass(frozen=True, slots=True)
+class Demand:
+    """Mean tokens of a request; `computed_tokens` is the prompt without its prefix-cache hits."""
+
+    prompt_tokens: float
+    computed_tokens: float
+    output_tokens: float
+
+    @property
+    def mean_context_tokens(self) -> float:
+        """Context of a decoding request, averaged over its decode."""
+        return self.prompt_tokens + self.output_tokens / 2
+
+
+@dataclass(frozen=True, slots=True)
+class OperatingPoint:
+    """One steady state.  Times in seconds.
+
+    `prefill_s` runs from admission to the first token, `prefill_wait_s` of it behind other
+    prompts.  `mixed_share` is the share of a decoding request's steps that carry the prefill of
+    others; such a step takes `mixed_step_s`, one without takes `decode_step_s`.
+    """
+
+    requests_per_s: float
+    decode_seqs: float
+    decode_step_s: float
+    mixed_step_s: float
+    slowest_step_s: float  # 99th percentile of the steps a decoding request is in
+    mixed_share: float
+    itl_s: float
+    prefill_s: float
+    prefill_wait_s: float
+    residence_s: float  # from admission to the last token
+    parts: StepParts
+
+
+class _Rhythm(NamedTuple):
+    """How steps follow each other at one rate; what `OperatingPoint` is made of."""
+
+    seqs: float
+    beside: float  # decoding requests a prefill shares its steps with
+    chunk: float  # prompt tokens of a step that carries prefill
+    arrivals: float  # requests that arrive during a step
+    decode_s: float
+    mixed_s: float
+    mixed_share: float
+    itl_s: float
+    wait_s: float  # of a prompt, for the step in progress and for other prompts
+    residence_s: float
+
+
+@dataclass(frozen=True, slots=True)
+class Replica:
+    """One data-parallel replica under a request shape."""
+
+    step: StepModel
+    limits: SchedulerLimits
+    demand: Demand
+
+    def flow(self, residents: float) -> OperatingPoint:
+        """The steady state with `residents` requests always in the running queue (closed loop).
+
+        The residents a rate needs grow with the rate, without bound towards the capacity: the
+        rate is found by bisection, sped up by secants (Illinois) where both ends are finite.
+        """
+        others = max(residents - 1, 0.0)
+        low, high = 0.0, residents / self._shortest_residence(residents)
+        low_miss, high_miss = -residents, inf
+        for _ in range(ITERATIONS):
+            rate = (low + high) / 2
+            if high_miss < inf:
+                rate = low - low_miss * (high - low) / (high_miss - low_miss)
+            rhythm = self._settled(rate, residents, others)
+            miss = inf if rhythm is None else rate * rhythm.residence_s - residents
+            if abs(miss) < TOLERANCE * residents:
+                low = rate
+                break
+            if miss > 0:
+                high, high_miss = rate, min(miss, residents)
+                low_miss /= 2
+            else:
+                low, low_miss = rate, miss
+                high_miss /= 2
+        rhythm = self._settled(low, residents, others)
+        assert rhythm is not None
+        return self._point(low, rhythm)
+
+    def at_rate(self, rate: float, residents: float, others: float) -> OperatingPoint | None:
+        """The state at a rate of requests per second; None where steps cannot keep up.
+
+        `others` are the residents a request meets: one less in a closed loop, all of them when
+        arrivals are independent of the state (open loop).
+        """
+        rhythm = self._settled(rate, residents, others)
+        return None if rhythm is None else self._point(rate, rhythm)
+
+    def _settled(self, rate: float, residents: float, others: float) -> _Rhythm | None:
+        """The rhythm whose decoding requests are those that Little's law gives."""
+        gaps, seen = self.demand.output_tokens - 1, min(others / residents, 1.0)
+        seqs = min(residents, rate * gaps * self.decode_seconds(residents))
+        rhythm = None
+        for _ in range(3):
+            rhythm = self._rhythm(rate, seqs, seen)
+            if rhythm is None:
+                return None
+            seqs = min(residents, rate * gaps * rhythm.itl_s)
+        return rhythm
+
+    def _rhythm(self, rate: float, seqs: float, seen: float) -> _Rhythm | None:
+        prompt, gaps = self.demand.computed_tokens, self.demand.output_tokens - 1
+        beside = seqs * seen
+        room = self.room(beside)
+        full_s = self.mixed_seconds(beside, room)
+        utilization = rate * prompt * full_s / room
+        if utilization >= 1:
+            return None
+        decode_s, idle_s = self.decode_seconds(seqs), self.decode_seconds(beside)
+        chunk = min(prompt, room)
+        mixed_s = full_s if chunk == room else self.mixed_seconds(beside, chunk)
+        share = min(1.0, rate * seen * prompt / chunk * decode_s)
+        arrivals = rate * (decode_s * (1 - share) + mixed_s * share)
+        together = arrivals / (1 - exp(-arrivals)) if arrivals > 1e-6 else 1.0
+        if chunk < room and together > 1.001:
+            chunk = min(room, prompt * together)
+            mixed_s = self.mixed_seconds(beside, chunk)
+        busy = rate * seen * (mixed_s - idle_s) * prompt / chunk
+        if busy >= 1:
+            return None
+        itl_s = decode_s / (1 - busy) if gaps else 0.0
+        batched, longest_s = max(1.0, room / prompt), full_s * max(1.0, prompt / room)
+        wait_s = seen * utilization**batched / (2 * (1 - utilization)) * longest_s
+        wait_s += 0.5 * min(beside, 1.0) * itl_s
+        prefill_s = mixed_s if chunk >= prompt else self.prompt_seconds(beside, chunk)
+        return _Rhythm(
+            seqs=seqs,
+            beside=beside,
+            chunk=chunk,
+            arrivals=arrivals,
+            decode_s=decode_s,
+            mixed_s=mixed_s,
+            mixed_share=min(1.0, rate * seen * prompt / chunk * itl_s),
+            itl_s=itl_s,
+            wait_s=wait_s,
+            residence_s=prefill_s + wait_s + gaps * itl_s,
+        )
+
+    def _point(self, rate: float, rhythm: _Rhythm) -> OperatingPoint:
+        demand = self.demand
+        mixed_time = min(1.0, rate * demand.computed_tokens / rhythm.chunk * rhythm.mixed_s)
+        gaps = demand.output_tokens - 1
+        return OperatingPoint(
+            requests_per_s=rate,
+            decode_seqs=rhythm.seqs,
+            decode_step_s=rhythm.decode_s,
+            mixed_step_s=rhythm.mixed_s,
+            slowest_step_s=self._slowest(rhythm),
+            mixed_share=rhythm.mixed_share,
+            itl_s=rhythm.itl_s,
+            prefill_s=rhythm.residence_s - gaps * rhythm.itl_s,
+            prefill_wait_s=rhythm.wait_s,
+            residence_s=rhythm.residence_s,
+            parts=self._parts(rhythm, mixed_time),
+        )
+
+    def room(self, seqs: float) -> float:
+        """Prefill tokens a step has room for beside `seqs` decoding requests.
+
+        Without chunked prefill a prompt is computed whole or not at all.
+        """
+        prompt, left = self.demand.computed_tokens, self.limits.token_budget - seqs
+        if not self.limits.is_chunked:
+            return max(1, int(left / prompt)) * prompt
+        if prompt > self.limits.longest_chunk_tokens:
+            left = min(left, self.limits.longest_chunk_tokens)
+        return max(1.0, left)
+
+    def decode_seconds(self, seqs: float) -> float:
+        """A step that only decodes; a fraction of a request is a step that takes place less often."""
+        if seqs <= 0:
+            return 0.0
+        whole = max(seqs, 1.0)
+        return self.step.step_seconds(whole, whole * self.demand.mean_context_tokens)
+
+    def mixed_seconds(self, seqs: float, tokens: float) -> float:
+        """A step that decodes `seqs` requests and computes `tokens` of prompts."""
+        return sum(self._mixed_parts(seqs, tokens))
+
+    def _mixed_parts(self, seqs: float, tokens: float) -> StepParts:
+        demand = self.demand
+        cached = demand.prompt_tokens - demand.computed_tokens
+        if tokens >= demand.computed_tokens:
+            whole = tokens / demand.computed_tokens
+            chunks = [(demand.computed_tokens, cached)] * int(whole)
+            rest = tokens - int(whole) * demand.computed_tokens
+            chunks += [(rest, cached)] if rest >= 1 else []
+        else:
+            chunks = [(tokens, cached + (demand.computed_tokens - tokens) / 2)]
+        return self.step.step_parts(seqs, seqs * demand.mean_context_tokens, chunks)
+
+    def prompt_seconds(self, seqs: float, chunk: float) -> float:
+        """All steps of one prompt beside `seqs` decoding requests: full chunks, then the rest."""
+        prompt = self.demand.computed_tokens
+        full = int(prompt // chunk)
+        rest = prompt - full * chunk
+        seconds = full * self.mixed_seconds(seqs, chunk) if full else 0.0
+        return seconds + (self.mixed_seconds(seqs, rest) if rest >= 1 else 0.0)
+
+    def _shortest_residence(self, residents: float) -> float:
+        """A lower bound of a request's time: its share of a full step, and decode on its own."""
+        demand, room = self.demand, self.room(0)
+        prefill_s = demand.computed_tokens / room * self.mixed_seconds(0, room)
+        alone_s = self.prompt_seconds(0, min(demand.computed_tokens, room))
+        decode_s = (demand.output_tokens - 1) * self.decode_seconds(1.0)
+        return 0.9 * (min(prefill_s, alone_s) + decode_s)
+
+    def _slowest(self, rhythm: _Rhythm) -> float:
+        """99th percentile of the steps a decoding request is in."""
+        if rhythm.mixed_share < 0.01:
+            return rhythm.decode_s
+        prompt, room = self.demand.computed_tokens, self.room(rhythm.beside)
+        prompts = max(1, poisson_quantile(rhythm.arrivals, 0.99)) if prompt < room else 1
+        return self.mixed_seconds(rhythm.beside, min(room, prompt * prompts))
+
+    def _parts(self, rhythm: _Rhythm, mixed_time: float) -> StepParts:
+        """Seconds by what binds them, of a second of engine time."""
+        mixed = self._mixed_parts(rhythm.beside, rhythm.chunk)
+        whole = max(rhythm.seqs, 1.0)
+        decode = self.step.step_parts(whole, whole * self.demand.mean_context_tokens)
+        mixed_scale = mixed_time / sum(mixed)
+        decode_scale = (1 - mixed_time) / sum(decode) if rhythm.seqs > 0 else 0.0
+        memory, compute, communication, host = (
+            m * mixed_scale + d * decode_scale for m, d in zip(mixed, decode, strict=True)
+        )
+        return StepParts(memory, compute, communication, host)

@@ -1,0 +1,193 @@
+"""The time of one engine step, from constants that are computed once an engine.
+
+A step runs every scheduled token through every layer: the dense products depend only on the
+number of tokens, attention on how many tokens each sequence looks back on, the output projection
+on how many sequences are sampled.  The first kind is remembered by token count, the rest is
+linear, so one call costs a few dictionary look-ups.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Iterable
+from dataclasses import dataclass, field, replace
+from typing import NamedTuple
+
+from scheduler_reader.performance import kernels
+from scheduler_reader.performance.host import HostOverhead
+from scheduler_reader.performance.kernels import Collectives, Experts, Linear
+
+
+class StepParts(NamedTuple):
+    """Seconds of one step by what binds them; their sum is the step's time."""
+
+    memory: float
+    compute: float
+    communication: float
+    host: float
+
+
+class PrefillChunk(NamedTuple):
+    """A slice of a prompt: `tokens` to compute after `depth` tokens that are already cached."""
+
+    tokens: float
+    depth: float
+
+
+@dataclass(frozen=True, slots=True)
+class AttentionCost:
+    """Attention of `layers` equal layers, all layers together.  Seconds by unit.
+
+    A decode token costs `decode_sequence_s` and `decode_token_s` for each token of its context
+    (`kv_token_s` at the full bandwidth);
+    prefill costs `prefill_pair_s` for each (query, key) pair, `prefill_token_s` for each computed
+    and `prefill_cached_s` for each token it looks back on.
+    """
+
+    window: float | None
+    decode_fixed_s: float
+    decode_sequence_s: float
+    decode_token_s: float
+    kv_token_s: float
+    prefill_fixed_s: float
+    prefill_pair_s: float
+    prefill_token_s: float
+    prefill_cached_s: float
+
+
+@dataclass(frozen=True, slots=True)
+class StepModel:
+    """What `step_parts` needs, built once by `build.build_step_model`.
+
+    `scale` multiplies every time: the low and high end of the uncertainty are copies with another
+    scale (`scaled`).  `batches_in_flight` is the pipeline depth: a batch is split over it.
+    """
+
+    linears: tuple[Linear, ...]
+    output: Linear
+    experts: Experts | None
+    attention: tuple[AttentionCost, ...]
+    collectives: Collectives | None
+    host: HostOverhead
+    layers: int
+    is_eager: bool
+    capture_sizes: tuple[int, ...]
+    batches_in_flight: int
+    spread: float
+    not_modeled: tuple[str, ...]
+    scale: float = 1.0
+    _by_tokens: dict[float, tuple[float, float, float]] = field(
+        default_factory=dict, repr=False, compare=False
+    )
+    _by_samples: dict[float, kernels.KernelTime] = field(
+        default_factory=dict, repr=False, compare=False
+    )
+
+    def scaled(self, scale: float) -> StepModel:
+        """The same engine with every step `scale` times as long."""
+        return replace(self, scale=scale)
+
+    def step_seconds(
+        self,
+        decode_seqs: float,
+        decode_context_tokens: float,
+        prefill_chunks: Iterable[tuple[float, float]] = (),
+    ) -> float:
+        """Seconds of a step: see `step_parts`."""
+        return sum(self.step_parts(decode_seqs, decode_context_tokens, prefill_chunks))
+
+    def step_parts(
+        self,
+        decode_seqs: float,
+        decode_context_tokens: float,
+        prefill_chunks: Iterable[tuple[float, float]] = (),
+    ) -> StepParts:
+        """Seconds of a step that decodes one token for each of `decode_seqs` sequences, whose
+        contexts sum to `decode_context_tokens`, and computes `prefill_chunks` (tokens, depth).
+
+        Every sequence of the step is sampled, a partial prompt included (vLLM V1,
+        v1/worker/gpu_model_runner.py, logits_indices).  An empty step takes no time.
+        """
+        share = 1.0 / self.batches_in_flight
+        seqs = decode_seqs * share
+        chunks = [(tokens * share, depth) for tokens, depth in prefill_chunks]
+        tokens = seqs + sum(chunk[0] for chunk in chunks)
+        if tokens <= 0:
+            return StepParts(0.0, 0.0, 0.0, 0.0)
+        samples = seqs + len(chunks)
+        memory, compute, communication = self._tokens(tokens if chunks else self._padded(tokens))
+        output = self._samples(samples)
+        memory += self.layers * self.host.layer_s
+        if output.is_memory_bound:
+            memory += output.seconds
+        else:
+            compute += output.seconds
+        for cost in self.attention:
+            if seqs > 0:
+                memory += _decode_attention(cost, seqs, decode_context_tokens * share)
+            if chunks:
+                compute += _prefill_attention(cost, chunks)
+        host = self.host.step_s + samples * self.host.sequence_s
+        if self.is_eager:
+            launches = self.layers * self.host.eager_layer_s
+            host += max(0.0, launches - memory - compute - communication)
+        scale = self.scale
+        return StepParts(memory * scale, compute * scale, communication * scale, host * scale)
+
+    def bandwidth_floor_s(self, context_tokens: float) -> float:
+        """Seconds to read the weights of one decode step and `context_tokens` of KV cache once, at
+        the full memory bandwidth: no token of a single stream can come faster.
+        """
+        weights_s = sum(kernels.weight_seconds(linear) for linear in (*self.linears, self.output))
+        if self.experts is not None:
+            weights_s += kernels.expert_weight_seconds(self.experts, 1.0)
+        return weights_s + sum(
+            min(context_tokens, cost.window or context_tokens) * cost.kv_token_s
+            for cost in self.attention
+        )
+
+    def _padded(self, tokens: float) -> float:
+        """A decode batch runs as the next larger captured CUDA graph, where there is one."""
+        at = bisect_left(self.capture_sizes, tokens)
+        return self.capture_sizes[at] if at < len(self.capture_sizes) else tokens
+
+    def _tokens(self, tokens: float) -> tuple[float, float, float]:
+        known = self._by_tokens.get(tokens)
+        if known is None:
+            known = self._by_tokens[tokens] = self._layers(tokens)
+        return known
+
+    def _samples(self, samples: float) -> kernels.KernelTime:
+        known = self._by_samples.get(samples)
+        if known is None:
+            known = self._by_samples[samples] = kernels.gemm(self.output, samples)
+        return known
+
+    def _layers(self, tokens: float) -> tuple[float, float, float]:
+        """(memory, compute, communication) seconds of everything that depends on tokens alone."""
+        times = [kernels.gemm(linear, tokens) for linear in self.linears]
+        if self.experts is not None:
+            times.append(kernels.mixture(self.experts, tokens))
+        communication = kernels.all_reduce(self.collectives, tokens) if self.collectives else 0.0
+        memory = sum(time.seconds for time in times if time.is_memory_bound)
+        return memory, sum(time.seconds for time in times) - memory, communication
+
+
+def _decode_attention(cost: AttentionCost, seqs: float, context_tokens: float) -> float:
+    if cost.window is not None:
+        context_tokens = min(context_tokens, seqs * cost.window)
+    return (
+        cost.decode_fixed_s + seqs * cost.decode_sequence_s + context_tokens * cost.decode_token_s
+    )
+
+
+def _prefill_attention(cost: AttentionCost, chunks: list[tuple[float, float]]) -> float:
+    """Causal attention of the chunks: a token attends to its depth and half of its chunk."""
+    seconds = cost.prefill_fixed_s
+    for tokens, depth in chunks:
+        back = depth + tokens / 2
+        if cost.window is not None:
+            back = min(back, cost.window)
+        seconds += tokens * (back * cost.prefill_pair_s + cost.prefill_token_s)
+        seconds += min(depth, cost.window or depth) * cost.prefill_cached_s
+    return seconds
