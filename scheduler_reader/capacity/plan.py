@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,6 +29,15 @@ class KvRange:
 
 
 @dataclass(frozen=True, slots=True)
+class Remedy:
+    """The smallest change of one setting with which the engine starts, all else as it is."""
+
+    setting: str
+    value: Any
+    largest_max_model_len: int
+
+
+@dataclass(frozen=True, slots=True)
 class CapacityPlan:
     """All per GPU rank unless the name says otherwise.  `starts` None: cannot be said, see `reason`.
 
@@ -46,3 +56,4 @@ class CapacityPlan:
     workload_concurrency: float | None = None  # requests of the declared shape that fit at once
     low: KvRange | None = None
     high: KvRange | None = None
+    remedies: tuple[Remedy, ...] = ()  # where it does not surely start: what would help

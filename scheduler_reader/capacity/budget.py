@@ -1,0 +1,104 @@
+"""What is left for KV blocks on one rank of each pipeline stage, and the pool of blocks it makes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import hypot
+
+from scheduler_reader.capacity.activations import profile_peak
+from scheduler_reader.capacity.constants import Spread
+from scheduler_reader.capacity.inputs import CapacityInputs
+from scheduler_reader.capacity.kv_cache import KvLayout, layout
+from scheduler_reader.capacity.overheads import are_graphs_in_budget, cuda_graphs, non_torch
+from scheduler_reader.capacity.plan import MemoryTerms
+from scheduler_reader.capacity.stages import Stage, stages
+from scheduler_reader.capacity.weights import weight_bytes
+
+
+@dataclass(frozen=True, slots=True)
+class StageBudget:
+    """The memory of one rank of a stage, in bytes.  `kv_cache` may be negative."""
+
+    stage: Stage
+    budget: float
+    weights: float
+    activation: Spread
+    graphs: Spread
+    non_torch: Spread
+    kv_cache: Spread
+
+    def terms(self, total: float) -> MemoryTerms:
+        return MemoryTerms(
+            total=total,
+            budget=self.budget,
+            weights=self.weights,
+            activation=self.activation.best,
+            cuda_graphs=self.graphs.best,
+            non_torch=self.non_torch.best,
+            kv_cache=self.kv_cache.best,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Pool:
+    """The blocks every stage can hold: the smallest stage decides."""
+
+    layout: KvLayout
+    low: int
+    best: int
+    high: int
+
+
+def stage_budgets(inputs: CapacityInputs) -> tuple[StageBudget, ...]:
+    """The memory of every stage.
+
+    Budget minus weights, profile peak, non-torch memory and, from 0.20.0, CUDA graphs (vllm/v1/
+    worker/gpu_worker.py, determine_available_memory).  The fitted terms are independent, so their
+    deviations add up as squares.  `kv_cache_memory_bytes` replaces the sum.
+    """
+    return tuple(
+        _stage_budget(inputs, stage)
+        for stage in stages(inputs.model.layers, inputs.pipeline_parallel)
+    )
+
+
+def _stage_budget(inputs: CapacityInputs, stage: Stage) -> StageBudget:
+    weights = weight_bytes(inputs, stage)
+    activation = profile_peak(inputs, stage)
+    graphs, libraries = cuda_graphs(inputs, stage), non_torch(inputs)
+    budget = inputs.gpu.memory_bytes * inputs.utilization
+    fitted = [activation, libraries] + [graphs] * are_graphs_in_budget(inputs)
+    left = budget - weights - sum(term.best for term in fitted)
+    kv_cache = Spread(
+        left - hypot(*(term.high - term.best for term in fitted)),
+        left,
+        left + hypot(*(term.best - term.low for term in fitted)),
+    )
+    if inputs.kv_cache_memory_bytes is not None:
+        kv_cache = Spread.exact(inputs.kv_cache_memory_bytes)
+        budget = kv_cache.best + weights + sum(term.best for term in fitted)
+    return StageBudget(stage, budget, weights, activation, graphs, libraries, kv_cache)
+
+
+def tightest(budgets: tuple[StageBudget, ...]) -> StageBudget:
+    """The stage with the least room for each of its layers."""
+    return min(budgets, key=lambda b: b.kv_cache.best / b.stage.layers)
+
+
+def block_pool(inputs: CapacityInputs, budgets: tuple[StageBudget, ...]) -> Pool:
+    """The pool of blocks; `num_gpu_blocks_override` is not applied here.
+
+    Raises `MissingFactError` where the KV layout of the layers is not modelled.
+    """
+    pools = [_stage_pool(layout(inputs, budget.stage), budget.kv_cache) for budget in budgets]
+    return Pool(
+        max((pool.layout for pool in pools), key=lambda cut: cut.block_bytes),
+        min(pool.low for pool in pools),
+        min(pool.best for pool in pools),
+        min(pool.high for pool in pools),
+    )
+
+
+def _stage_pool(cut: KvLayout, room: Spread) -> Pool:
+    low, best, high = (max(0, int(r // cut.block_bytes)) for r in (room.low, room.best, room.high))
+    return Pool(cut, low, best, high)

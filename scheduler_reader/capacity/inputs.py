@@ -1,0 +1,165 @@
+"""What the capacity model needs to know of a resolved engine, as plain numbers."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+from scheduler_reader.capacity.constants import table
+from scheduler_reader.knowledge.gpus import Gpu
+from scheduler_reader.knowledge.models import ModelFacts
+from scheduler_reader.knowledge.quantization import Quantization, from_flag
+from scheduler_reader.knowledge.versions import Release
+from scheduler_reader.resolve.engine import ResolvedEngine
+from scheduler_reader.value import Known, Unknown
+
+DTYPE_BYTES = {"float32": 4, "float": 4, "bfloat16": 2, "float16": 2, "half": 2}
+
+
+@dataclass(frozen=True, slots=True)
+class CapacityInputs:
+    """One engine's memory-relevant settings.  Token counts and bytes; `None`: not set."""
+
+    release: Release
+    is_v0: bool
+    gpu: Gpu
+    model: ModelFacts
+    quantization: Quantization | None
+    dtype_bytes: int
+    kv_dtype: str  # as in `kv_cache_dtypes`, or an MLA format of its own
+    tensor_parallel: int
+    pipeline_parallel: int
+    data_parallel: int
+    expert_parallel: bool
+    context_parallel: int  # decode context parallel
+    utilization: float
+    max_model_len: int | None  # None: as long as fits ("auto")
+    max_num_seqs: int
+    token_budget: int
+    block_size: int
+    enforces_eager: bool
+    batches_in_flight: int
+    hybrid_manager_off: bool
+    kv_cache_memory_bytes: int | None
+    blocks_override: int | None
+    offload_bytes: float
+    encoder_runs: bool
+    uses_flashinfer_sampler: bool | None  # the environment's word
+    runs_image: bool  # from vLLM's container image
+    graphs_in_budget: bool | None  # the environment's word; None: the release decides
+
+    def changed(self, **changes: Any) -> CapacityInputs:
+        return replace(self, **changes)
+
+
+class MissingFactError(Exception):
+    """A setting or model fact that the plan needs is unknown.  Never leaves `capacity/`."""
+
+
+def read_inputs(engine: ResolvedEngine) -> CapacityInputs | Unknown:
+    """The inputs of one engine, or why they cannot be told."""
+    if isinstance(engine.model, Unknown):
+        return Unknown(engine.model.reason)
+    try:
+        return _read(engine, engine.model.value)
+    except MissingFactError as missing:
+        return Unknown(str(missing))
+
+
+def _read(engine: ResolvedEngine, model: ModelFacts) -> CapacityInputs:
+    length = _required(engine, "max_model_len")
+    is_multimodal = model.vision is not None
+    asynchronous = bool(_optional(engine, "async_scheduling"))
+    return CapacityInputs(
+        release=engine.release,
+        is_v0=engine.engine == "V0",
+        gpu=engine.hardware.gpu,
+        model=model,
+        quantization=_quantization(engine, model),
+        dtype_bytes=_dtype_bytes(engine, model),
+        kv_dtype=_kv_dtype(engine, model),
+        tensor_parallel=_optional(engine, "tensor_parallel_size") or 1,
+        pipeline_parallel=_optional(engine, "pipeline_parallel_size") or 1,
+        data_parallel=_optional(engine, "data_parallel_size") or 1,
+        expert_parallel=bool(_optional(engine, "enable_expert_parallel")),
+        context_parallel=_optional(engine, "decode_context_parallel_size") or 1,
+        utilization=float(_required(engine, "gpu_memory_utilization")),
+        max_model_len=None if length in (-1, "auto") else int(length),
+        max_num_seqs=int(_required(engine, "max_num_seqs")),
+        token_budget=int(_required(engine, "max_num_batched_tokens")),
+        block_size=int(_required(engine, "block_size")),
+        enforces_eager=bool(_optional(engine, "enforce_eager")),
+        batches_in_flight=2 if asynchronous else 1,
+        hybrid_manager_off=bool(_optional(engine, "disable_hybrid_kv_cache_manager")),
+        kv_cache_memory_bytes=_optional(engine, "kv_cache_memory_bytes"),
+        blocks_override=_optional(engine, "num_gpu_blocks_override"),
+        offload_bytes=float(_optional(engine, "cpu_offload_gb") or 0) * 1024**3,
+        encoder_runs=is_multimodal and not _encoder_is_off(engine),
+        uses_flashinfer_sampler=_switch(engine, "VLLM_USE_FLASHINFER_SAMPLER"),
+        runs_image=isinstance(engine.parsed.image_version, Known),
+        graphs_in_budget=_switch(engine, table()["graphs_in_budget_variable"]),
+    )
+
+
+def _required(engine: ResolvedEngine, name: str) -> Any:
+    value = engine.value(name)
+    if isinstance(value, Unknown):
+        raise MissingFactError(value.reason)
+    if value.value is None:
+        raise MissingFactError(f"{name} is not resolved")
+    return value.value
+
+
+def _optional(engine: ResolvedEngine, name: str) -> Any:
+    """A setting that the release may not have; None: it has not, or nobody set it."""
+    if name not in engine.settings:
+        return None
+    value = engine.value(name)
+    if isinstance(value, Unknown):
+        raise MissingFactError(value.reason)
+    return value.value
+
+
+def _switch(engine: ResolvedEngine, variable: str) -> bool | None:
+    """An environment variable of the engine that is 0 or 1; None: not set, or not known."""
+    value = engine.parsed.env.get(variable)
+    if not isinstance(value, Known):
+        return None
+    return {"1": True, "0": False}.get(value.value.strip())
+
+
+def _dtype_bytes(engine: ResolvedEngine, model: ModelFacts) -> int:
+    dtype = str(_optional(engine, "dtype") or "auto")
+    if dtype == "auto":  # a float32 checkpoint is served in 16 bits
+        return 2
+    size = DTYPE_BYTES.get(dtype.removeprefix("torch."))
+    if size is None:
+        raise MissingFactError(f"the size of dtype {dtype} is not known")
+    return size
+
+
+def _quantization(engine: ResolvedEngine, model: ModelFacts) -> Quantization | None:
+    flag = _optional(engine, "quantization")
+    if model.quantization is not None or flag is None:
+        return model.quantization
+    online = from_flag(str(flag))
+    if online is None:
+        raise MissingFactError(f"how --quantization {flag} stores {model.id} is not known")
+    return online
+
+
+def _kv_dtype(engine: ResolvedEngine, model: ModelFacts) -> str:
+    name = str(_optional(engine, "kv_cache_dtype") or "auto")
+    if name == "auto":
+        size = _dtype_bytes(engine, model)
+        return "float32" if size == 4 else "bfloat16"
+    if name not in table()["kv_cache_dtypes"] and name not in table()["mla_bytes_per_token"]:
+        raise MissingFactError(f"the bytes per token of kv_cache_dtype {name} are not known")
+    return name
+
+
+def _encoder_is_off(engine: ResolvedEngine) -> bool:
+    if _optional(engine, "language_model_only") or _optional(engine, "skip_mm_profiling"):
+        return True
+    limits = _optional(engine, "limit_mm_per_prompt")
+    return isinstance(limits, dict) and bool(limits) and not any(limits.values())

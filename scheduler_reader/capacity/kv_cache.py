@@ -1,0 +1,186 @@
+"""How vLLM cuts memory into KV blocks: groups of layers that share a block table.
+
+All groups draw from one pool of equal blocks.  A block holds one page (`block_size` tokens of one
+layer) for every layer of a group; a request needs blocks in each group.  Source:
+vllm/v1/core/kv_cache_utils.py and v1/kv_cache_interface.py.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from math import ceil
+
+from scheduler_reader.capacity.constants import table, value_at
+from scheduler_reader.capacity.inputs import CapacityInputs, MissingFactError
+from scheduler_reader.capacity.modules import heads_per_rank
+from scheduler_reader.capacity.stages import Stage
+from scheduler_reader.knowledge.models import LayerKind, ModelFacts
+from scheduler_reader.knowledge.versions import Release
+
+
+@dataclass(frozen=True, slots=True)
+class KvGroup:
+    """Layers of one kind that share a block table.
+
+    `window` is the sliding window or the attention chunk in tokens.  `in_flight_tokens` is what
+    scheduled but unsettled steps may add to a window.  `shards`: context-parallel ranks that share
+    a full group's tokens.
+    """
+
+    kind: LayerKind
+    layers: int
+    block_size: int
+    window: int = 0
+    in_flight_tokens: int = 0
+    shards: int = 1
+
+    def blocks(self, length: int) -> int:
+        """Blocks that one request of `length` tokens needs at most."""
+        if self.kind == "full":
+            return ceil(ceil(length / self.shards) / self.block_size)
+        if self.kind == "sliding":  # the window may start inside a block: one more
+            held = min(self.window - 1 + self.in_flight_tokens, length)
+            return ceil(held / self.block_size) + 1
+        return ceil(min(self.window + self.in_flight_tokens, length) / self.block_size)
+
+
+@dataclass(frozen=True, slots=True)
+class KvLayout:
+    """The groups of one pipeline stage.  `page_bytes` is one layer's share of a block."""
+
+    groups: tuple[KvGroup, ...]
+    page_bytes: float
+
+    @property
+    def layers_per_block(self) -> int:
+        return max(group.layers for group in self.groups)
+
+    @property
+    def block_bytes(self) -> float:
+        return self.page_bytes * self.layers_per_block
+
+    @property
+    def block_size(self) -> int:
+        return min(group.block_size for group in self.groups)
+
+    @property
+    def bytes_per_token(self) -> float:
+        """KV bytes that one more token takes on this rank while it is in every window."""
+        layers = sum(group.layers for group in self.groups)
+        return self.page_bytes / self.block_size * layers
+
+    def blocks(self, length: int) -> int:
+        """Blocks that one request of `length` tokens needs in all groups together."""
+        return sum(group.blocks(length) for group in self.groups)
+
+    def longest(self, blocks: int, limit: int) -> int:
+        """The largest length up to `limit` whose request fits in `blocks`; 0: none does."""
+        low, high = 0, limit
+        while low < high:
+            middle = (low + high + 1) // 2
+            low, high = (middle, high) if self.blocks(middle) <= blocks else (low, middle - 1)
+        return low
+
+    def printed_tokens(self, blocks: int, length: int, release: Release) -> int:
+        """`GPU KV cache size`: what that release prints for a pool of `blocks`."""
+        if value_at("printed_tokens", release) == "concurrency":
+            return int(self.concurrency(blocks, length) * length)
+        shards = self.groups[0].shards
+        return blocks // len(self.groups) * self.block_size * shards
+
+    def concurrency(self, blocks: int, length: int) -> float:
+        """`Maximum concurrency`: requests of `length` tokens that `blocks` hold at once."""
+        return blocks / self.blocks(length)
+
+
+def layout(inputs: CapacityInputs, stage: Stage) -> KvLayout:
+    """The KV groups of a stage.  Raises `MissingFactError` for layers not modelled yet."""
+    counts = _attention_layers(inputs, stage)
+    release = inputs.release
+    windows = not inputs.hybrid_manager_off and value_at("hybrid_groups", release)
+    if len(counts) > 1 and not windows:  # window layers then keep all tokens
+        counts = {"full": sum(counts.values())}
+    steps = min(inputs.batches_in_flight, value_at("window_batches", release))
+    return KvLayout(
+        cut_groups(
+            counts,
+            padding_ratio=value_at("group_padding", release),
+            block_size=inputs.block_size,
+            windows={
+                "sliding": inputs.model.sliding_window or 0,
+                "chunked": inputs.model.attention_chunk_size or 0,
+            },
+            in_flight_tokens=inputs.token_budget * steps,
+            shards=inputs.context_parallel,
+        ),
+        page_bytes(inputs),
+    )
+
+
+def _attention_layers(inputs: CapacityInputs, stage: Stage) -> dict[LayerKind, int]:
+    model, counts = inputs.model, dict[LayerKind, int]()
+    if model.extra.get("global_head_dim") or model.extra.get("kv_shared_layers"):
+        raise MissingFactError("layers of unequal KV size or with shared KV are not modelled")
+    for kind in stage.kinds(model):
+        if kind in ("linear", "mamba"):
+            raise MissingFactError(f"the KV layout of {kind} layers is not modelled")
+        if kind != "none":
+            counts[kind] = counts.get(kind, 0) + 1
+    if not counts:
+        raise MissingFactError(f"{model.id} has no attention layers on a pipeline stage")
+    return counts
+
+
+def cut_groups(
+    counts: Mapping[LayerKind, int],
+    *,
+    padding_ratio: float,
+    block_size: int,
+    windows: Mapping[LayerKind, int],
+    in_flight_tokens: int,
+    shards: int,
+) -> tuple[KvGroup, ...]:
+    """Groups of equal size (the last ones may be padded) out of layer counts by kind."""
+    per_group = layers_per_group(counts, padding_ratio)
+    groups: list[KvGroup] = []
+    for kind, layers in counts.items():
+        count = ceil(layers / per_group)
+        for index in range(count):
+            held = len(range(index, layers, count))
+            if kind == "full":
+                groups.append(KvGroup(kind, held, block_size, shards=shards))
+            else:
+                groups.append(KvGroup(kind, held, block_size, windows[kind], in_flight_tokens))
+    return tuple(groups)
+
+
+def layers_per_group(counts: Mapping[LayerKind, int], padding_ratio: float) -> int:
+    """Layers of a group: the rarest kind's count, or the commonest's where they are close.
+
+    Source: _get_kv_cache_groups_uniform_page_size.
+    """
+    least, most = min(counts.values()), max(counts.values())
+    return most if most < least * padding_ratio else least
+
+
+def page_bytes(inputs: CapacityInputs) -> float:
+    """Bytes of one block of one attention layer on one rank.
+
+    MLA keeps one latent vector per token, replicated on every tensor-parallel rank.
+    """
+    return inputs.block_size * token_layer_bytes(
+        inputs.model, inputs.kv_dtype, inputs.tensor_parallel
+    )
+
+
+def token_layer_bytes(model: ModelFacts, kv_dtype: str, ranks: int) -> float:
+    """KV bytes of one token in one layer on one rank."""
+    formats = table()["mla_bytes_per_token"]
+    if model.uses_mla:
+        if kv_dtype in formats:
+            return float(formats[kv_dtype])
+        width = int(model.kv_lora_rank or 0) + int(model.qk_rope_head_dim or 0)
+        return float(width * table()["kv_cache_dtypes"][kv_dtype])
+    heads = heads_per_rank(model.kv_heads, ranks)
+    return float(2 * heads * model.head_dim * table()["kv_cache_dtypes"][kv_dtype])

@@ -1,0 +1,149 @@
+"""The weight matrices of one rank's share of a decoder layer, by vLLM's fused modules.
+
+Column-parallel modules split their outputs over tensor-parallel ranks, row-parallel ones their
+inputs; KV heads are replicated when there are fewer than ranks (vllm/model_executor/layers/
+linear.py, QKVParallelLinear).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from math import ceil
+from typing import Any
+
+from scheduler_reader.capacity.constants import table
+from scheduler_reader.capacity.inputs import CapacityInputs, MissingFactError
+from scheduler_reader.knowledge.models import LayerKind, ModelFacts
+
+
+@dataclass(frozen=True, slots=True)
+class Matrix:
+    """`count` tensors of `outputs` x `inputs` elements; `module` is a checkpoint's name for one.
+
+    `plain`: never quantized.
+    """
+
+    module: str
+    outputs: float
+    inputs: float
+    count: int = 1
+    plain: bool = False
+
+
+def layer_matrices(inputs: CapacityInputs, index: int, kind: LayerKind) -> Iterator[Matrix]:
+    """The matrices of decoder layer `index` on one tensor-parallel rank."""
+    prefix = f"model.layers.{index}"
+    model, ranks = inputs.model, inputs.tensor_parallel
+    if kind == "linear":
+        yield from _linear_attention(model, ranks, f"{prefix}.linear_attn")
+    elif kind == "mamba":
+        yield from _mamba(model, ranks, f"{prefix}.mixer")
+    elif kind != "none":
+        attention = f"{prefix}.self_attn"
+        yield from (
+            _latent_attention(model, ranks, attention)
+            if model.uses_mla
+            else _attention(model, ranks, attention)
+        )
+    if model.is_moe and index >= model.dense_layers:
+        yield from _experts(inputs, f"{prefix}.mlp")
+    elif model.intermediate_size:
+        yield from _mlp(model, model.intermediate_size / ranks, f"{prefix}.mlp")
+
+
+def heads_per_rank(heads: int, ranks: int) -> int:
+    """Heads on one rank, at least one: fewer heads than ranks are replicated."""
+    return max(1, ceil(heads / ranks))
+
+
+def _attention(model: ModelFacts, ranks: int, prefix: str) -> Iterator[Matrix]:
+    heads = heads_per_rank(model.attention_heads, ranks) * model.head_dim
+    kv_heads = heads_per_rank(model.kv_heads, ranks) * model.head_dim
+    gate = heads if model.architecture in table()["gated_attention"] else 0
+    yield Matrix(f"{prefix}.q_proj", heads + gate + 2 * kv_heads, model.hidden_size)
+    yield Matrix(f"{prefix}.o_proj", model.hidden_size, heads)
+
+
+def _latent_attention(model: ModelFacts, ranks: int, prefix: str) -> Iterator[Matrix]:
+    """MLA: the down projections are replicated; the absorbed up projection is kept a second time.
+
+    Source: vllm/model_executor/layers/mla.py and attention/mla_attention.py,
+    process_weights_after_loading.
+    """
+    heads = heads_per_rank(model.attention_heads, ranks)
+    latent, rope = int(model.kv_lora_rank or 0), int(model.qk_rope_head_dim or 0)
+    nope, value = int(model.qk_nope_head_dim or 0), int(model.v_head_dim or 0)
+    query = heads * (nope + rope)
+    if model.q_lora_rank:
+        down = model.q_lora_rank + latent + rope
+        yield Matrix(f"{prefix}.q_a_proj", down, model.hidden_size)
+        yield Matrix(f"{prefix}.q_b_proj", query, model.q_lora_rank)
+    else:
+        yield Matrix(f"{prefix}.q_proj", query, model.hidden_size)
+        yield Matrix(f"{prefix}.kv_a_proj_with_mqa", latent + rope, model.hidden_size)
+    yield Matrix(f"{prefix}.kv_b_proj", heads * (nope + value), latent)
+    yield Matrix(f"{prefix}.kv_b_proj", heads * (nope + value), latent, plain=True)
+    yield Matrix(f"{prefix}.o_proj", model.hidden_size, heads * value)
+
+
+def _linear_attention(model: ModelFacts, ranks: int, prefix: str) -> Iterator[Matrix]:
+    """Gated delta net.  Source: vllm/model_executor/models/qwen3_next.py."""
+    keys = _fact(model, "linear_key_heads") * _fact(model, "linear_key_head_dim") / ranks
+    value_heads = _fact(model, "linear_value_heads") / ranks
+    values = value_heads * _fact(model, "linear_value_head_dim")
+    yield Matrix(f"{prefix}.in_proj_qkvz", 2 * keys + 2 * values, model.hidden_size)
+    yield Matrix(f"{prefix}.in_proj_ba", 2 * value_heads, model.hidden_size)
+    yield Matrix(f"{prefix}.conv1d", 2 * keys + values, _fact(model, "linear_conv_kernel"), 1, True)
+    yield Matrix(f"{prefix}.out_proj", model.hidden_size, values)
+
+
+def _mamba(model: ModelFacts, ranks: int, prefix: str) -> Iterator[Matrix]:
+    """Mamba 2.  Source: vllm/model_executor/layers/mamba/mamba_mixer2.py."""
+    heads = _fact(model, "mamba_heads") / ranks
+    inner = heads * _fact(model, "mamba_head_dim")
+    groups = max(1, _fact(model, "mamba_groups") / ranks) * _fact(model, "ssm_state_size")
+    yield Matrix(f"{prefix}.in_proj", 2 * inner + 2 * groups + heads, model.hidden_size)
+    kernel = _fact(model, "mamba_conv_kernel")
+    yield Matrix(f"{prefix}.conv1d", inner + 2 * groups, kernel, plain=True)
+    yield Matrix(f"{prefix}.out_proj", model.hidden_size, inner)
+
+
+def _mlp(model: ModelFacts, width: float, prefix: str) -> Iterator[Matrix]:
+    ways_in = 1 if model.architecture in table()["ungated_mlp"] else 2
+    yield Matrix(f"{prefix}.gate_proj", ways_in * width, model.hidden_size)
+    yield Matrix(f"{prefix}.down_proj", model.hidden_size, width)
+
+
+def _experts(inputs: CapacityInputs, prefix: str) -> Iterator[Matrix]:
+    """Routed experts in two stacked tensors, the router, and shared experts."""
+    model = inputs.model
+    held, width = experts_per_rank(inputs)
+    hidden = model.hidden_size
+    yield Matrix(f"{prefix}.experts.0.gate_proj", held * 2 * width, hidden)
+    yield Matrix(f"{prefix}.experts.0.down_proj", held * hidden, width)
+    yield Matrix(f"{prefix}.gate", model.experts, hidden, plain=True)
+    if model.shared_expert_intermediate_size:
+        shared = model.shared_expert_intermediate_size / inputs.tensor_parallel
+        yield from _mlp(model, shared, f"{prefix}.shared_expert")
+
+
+def experts_per_rank(inputs: CapacityInputs) -> tuple[int, float]:
+    """Experts one rank holds, and the intermediate size of its share of each.
+
+    Expert parallelism deals whole experts to all tensor- and data-parallel ranks.
+    """
+    width = inputs.model.moe_intermediate_size or inputs.model.intermediate_size
+    if not width:
+        raise MissingFactError(f"the expert size of {inputs.model.id} is not known")
+    if inputs.expert_parallel:
+        ranks = inputs.tensor_parallel * inputs.data_parallel
+        return ceil(inputs.model.experts / ranks), width
+    return inputs.model.experts, width / inputs.tensor_parallel
+
+
+def _fact(model: ModelFacts, name: str) -> Any:
+    value = model.extra.get(name)
+    if value is None:
+        raise MissingFactError(f"{name} of {model.id} is not known")
+    return value

@@ -1,0 +1,41 @@
+"""Which layers one pipeline stage holds."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from scheduler_reader.knowledge.models import LayerKind, ModelFacts
+
+
+@dataclass(frozen=True, slots=True)
+class Stage:
+    """The decoder layers `first` to `last` (excluded); the ends hold embeddings and lm_head."""
+
+    first: int
+    last: int
+    is_first: bool
+    is_last: bool
+
+    @property
+    def layers(self) -> int:
+        return self.last - self.first
+
+    def kinds(self, model: ModelFacts) -> tuple[LayerKind, ...]:
+        """The kind of each of its layers."""
+        every: LayerKind = "full"
+        kinds = model.layer_kinds or (every,) * model.layers
+        return kinds[self.first : self.last]
+
+
+def stages(layers: int, count: int) -> tuple[Stage, ...]:
+    """Layers spread over pipeline stages; what is left over goes to the stages before the last.
+
+    Source: vllm/distributed/utils.py, get_pp_indices.
+    """
+    sizes = [layers // count] * count
+    for index in range(layers % count):
+        sizes[-2 - index] += 1
+    cuts = [sum(sizes[:index]) for index in range(count + 1)]
+    return tuple(
+        Stage(cuts[i], cuts[i + 1], is_first=i == 0, is_last=i == count - 1) for i in range(count)
+    )

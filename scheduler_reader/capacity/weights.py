@@ -1,0 +1,138 @@
+"""Bytes of model weights on one rank: every matrix by its shape and storage format."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from fnmatch import fnmatchcase
+from math import ceil
+
+from scheduler_reader.capacity.inputs import CapacityInputs
+from scheduler_reader.capacity.modules import Matrix, layer_matrices
+from scheduler_reader.capacity.stages import Stage, stages
+from scheduler_reader.knowledge.quantization import Quantization
+
+MIB = 1024**2
+VOCABULARY_PADDING = 64  # vllm/model_executor/layers/vocab_parallel_embedding.py
+DISAGREEMENT = 0.03  # a published size further off than this says that our shapes miss a part
+
+
+def weight_bytes(inputs: CapacityInputs, stage: Stage) -> float:
+    """Bytes that `Model loading took` counts on one rank of a pipeline stage.
+
+    Matrices and embeddings as the caching allocator hands them out, and the table of rotary
+    embeddings.  Norms and biases are neglected (below 0.01 %).
+    """
+    computed = stage_bytes(inputs, stage)
+    return max(0.0, computed + _unseen_bytes(inputs, stage) - inputs.offload_bytes)
+
+
+def stage_bytes(inputs: CapacityInputs, stage: Stage) -> float:
+    """Bytes of the decoder's matrices, embeddings and rotary table on one rank of a stage."""
+    total = 0.0
+    for index, kind in enumerate(stage.kinds(inputs.model), stage.first):
+        total += sum(_bytes(inputs, matrix) for matrix in layer_matrices(inputs, index, kind))
+    embedding = _embedding_bytes(inputs)
+    is_tied = inputs.model.tied_embeddings
+    total += embedding * (stage.is_first or (is_tied and stage.is_last))
+    if stage.is_last and not is_tied and not inputs.model.is_pooling:
+        total += embedding
+    return total + _rotary_bytes(inputs)
+
+
+def _embedding_bytes(inputs: CapacityInputs) -> float:
+    padding = VOCABULARY_PADDING * inputs.tensor_parallel
+    rows = ceil(inputs.model.vocab_size / padding) * VOCABULARY_PADDING
+    bits = 8.0 * inputs.dtype_bytes
+    if inputs.quantization and inputs.quantization.method == "gguf":
+        bits = inputs.quantization.weight_bits
+    return allocated(rows * inputs.model.hidden_size * bits / 8)
+
+
+def _rotary_bytes(inputs: CapacityInputs) -> float:
+    positions = inputs.model.max_position_embeddings or 0
+    width = inputs.model.qk_rope_head_dim if inputs.model.uses_mla else inputs.model.head_dim
+    return float(positions * (width or 0) * inputs.dtype_bytes)
+
+
+def _bytes(inputs: CapacityInputs, matrix: Matrix) -> float:
+    format_ = inputs.quantization
+    if format_ is None or matrix.plain or is_listed(matrix.module, format_.unquantized):
+        size = matrix.outputs * matrix.inputs * inputs.dtype_bytes
+        return matrix.count * allocated(size)
+    bits = format_.weight_bits
+    for pattern, other in format_.mixed_bits.items():
+        if is_listed(matrix.module, (pattern,)):
+            bits = other
+    packed = allocated(matrix.outputs * matrix.inputs * bits / 8)
+    return matrix.count * (packed + _scale_bytes(format_, matrix, inputs.dtype_bytes))
+
+
+def _scale_bytes(format_: Quantization, matrix: Matrix, dtype_bytes: int) -> float:
+    """Scales (and zero points) beside the packed weights of one matrix."""
+    if format_.method == "gguf":
+        return 0.0  # counted in its bits
+    if format_.block:
+        rows, columns = format_.block
+        return 4.0 * ceil(matrix.outputs / rows) * ceil(matrix.inputs / columns)
+    if format_.group_size is None:
+        return 4.0 * matrix.outputs
+    groups = matrix.outputs * matrix.inputs / format_.group_size
+    if format_.method == "bitsandbytes":
+        return 4.0 * groups
+    if format_.group_size <= 32 and format_.weight_bits == 4 and _is_floating(format_):
+        return groups  # one 8-bit scale a group
+    zeros = format_.weight_bits / 8 if "awq" in format_.method else 0.0
+    return groups * (dtype_bytes + zeros)
+
+
+def _is_floating(format_: Quantization) -> bool:
+    return format_.group_size == 16 or "fp4" in format_.method
+
+
+def is_listed(module: str, patterns: Iterable[str]) -> bool:
+    """Whether a module is named by a checkpoint's list of modules: name parts, globs or `re:`."""
+    dotted = f".{module}."
+    for pattern in patterns:
+        if pattern.startswith("re:"):
+            if re.match(pattern[3:], module):
+                return True
+        elif any(sign in pattern for sign in "*?["):
+            if fnmatchcase(module, pattern):
+                return True
+        elif f".{pattern}." in dotted:
+            return True
+    return False
+
+
+def _unseen_bytes(inputs: CapacityInputs, stage: Stage) -> float:
+    """What the published checkpoint holds beyond the decoder we know the shapes of.
+
+    A vision tower is replicated on every rank of the first stage; anything else is spread like
+    the layers.  Layers for multi-token prediction are in the file but are not loaded.
+    """
+    model = inputs.model
+    published = model.weight_bytes
+    is_as_published = inputs.quantization is model.quantization and inputs.dtype_bytes == 2
+    if not published or not is_as_published or (model.mtp_layers and not model.vision):
+        return 0.0
+    alone = inputs.changed(tensor_parallel=1, data_parallel=1, expert_parallel=False)
+    whole = stages(model.layers, 1)[0]
+    missing = published - stage_bytes(alone, whole)
+    if model.vision:
+        return max(0.0, missing) * stage.is_first
+    if abs(missing) < DISAGREEMENT * published:
+        return 0.0
+    return missing / inputs.tensor_parallel * stage.layers / model.layers
+
+
+def allocated(size: float) -> float:
+    """Bytes that PyTorch's caching allocator hands out for a request of `size` bytes.
+
+    From 10 MiB on it takes whole 2 MiB pages from CUDA and gives back a remainder only above
+    1 MiB (c10/cuda/CUDACachingAllocator.cpp, get_allocation_size and should_split).
+    """
+    if size < 10 * MIB:
+        return ceil(size / 512) * 512.0
+    pages = ceil(size / (2 * MIB)) * 2.0 * MIB
+    return pages if pages - size <= MIB else ceil(size / 512) * 512.0
