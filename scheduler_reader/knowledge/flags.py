@@ -14,7 +14,7 @@ from typing import Any
 
 from scheduler_reader.data import documents, json_file
 from scheduler_reader.errors import DataError
-from scheduler_reader.knowledge.versions import releases
+from scheduler_reader.knowledge.versions import Release, releases
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,6 +92,10 @@ class FlagTable:
         meanings = {(self.names[name].flag.name, self.names[name].negative) for name in candidates}
         return self.names[candidates[0]] if len(meanings) == 1 else candidates
 
+    def to_json(self) -> dict[str, dict[str, Any]]:
+        """What `list flags --format json` prints: option name → its attributes."""
+        return {name: _attributes(flag) for name, flag in self.flags.items()}
+
     def argument(self, argument: str) -> Flag | None:
         """The flag that sets an engine argument such as `max_num_seqs`."""
         return self.flags.get("--" + argument.replace("_", "-"))
@@ -105,9 +109,13 @@ def normalized(option: str) -> str:
     return head.replace("_", "-") + dot + tail
 
 
-@cache
-def flag_table(release: str) -> FlagTable:
+def flag_table(release: Release | str) -> FlagTable:
     """The options that one known release has."""
+    return _release_table(release if isinstance(release, str) else release.name)
+
+
+@cache
+def _release_table(release: str) -> FlagTable:
     order = _order()
     if release not in order:
         raise DataError(f"flags.json has no release {release!r}")
@@ -177,11 +185,6 @@ def did_you_mean(option: str, table: FlagTable) -> str | None:
 
     close = get_close_matches(normalized(option), list(table.names), n=1, cutoff=0.8)
     return close[0] if close else None
-
-
-def flags_json(release: str) -> dict[str, Any]:
-    """What `list flags --format json` prints: option name → its attributes in that release."""
-    return {"flags": {name: _attributes(flag) for name, flag in flag_table(release).flags.items()}}
 
 
 def _attributes(flag: Flag) -> dict[str, Any]:

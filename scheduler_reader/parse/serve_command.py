@@ -1,0 +1,71 @@
+"""Find the vLLM server in a command: what starts it, and which words are its arguments."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from scheduler_reader.parse.source import Entrypoint, Word
+from scheduler_reader.value import Known, Unknown, Value
+
+API_SERVER = re.compile(r"(?:.*[./])?vllm[./]entrypoints[./](?:openai[./])?api_server(?:\.py)?")
+CLI_MODULE = re.compile(r"(?:.*[./])?vllm[./]entrypoints[./]cli[./]main(?:\.py)?")
+ASSIGNMENT = re.compile(r"(?P<name>[A-Za-z_]\w*)=(?P<value>.*)", re.DOTALL)
+NOT_RUN = frozenset(
+    {"echo", "printf", "grep", "egrep", "pgrep", "pkill", "ps", "sed", "awk", "log"}
+)
+
+
+@dataclass(frozen=True, slots=True)
+class ServeCommand:
+    """A vLLM server's own arguments, and the `NAME=value` words that stand before it."""
+
+    entrypoint: Entrypoint
+    arguments: tuple[Word, ...]
+    env: dict[str, Value[str]]
+    start: Word  # the word that names the program
+
+
+def serve_command(words: Sequence[Word]) -> ServeCommand | None:
+    """The server that a command starts, behind any wrappers (`exec`, `nohup`, `env`, `uv run`)."""
+    if words and program(words[0]) in NOT_RUN:
+        return None
+    for index, word in enumerate(words):
+        found = _entrypoint(words, index)
+        if found is not None:
+            entrypoint, length = found
+            arguments = tuple(words[index + length :])
+            return ServeCommand(entrypoint, arguments, _environment(words[:index]), word)
+    return None
+
+
+def program(word: Word) -> str:
+    """Name of the program a word calls: `/opt/venv/bin/vllm` is `vllm`."""
+    return word.text.rpartition("/")[2]
+
+
+def _entrypoint(words: Sequence[Word], index: int) -> tuple[Entrypoint, int] | None:
+    """Entry point that starts at a word, and how many words it takes."""
+    word = words[index]
+    following = words[index + 1].text if index + 1 < len(words) else ""
+    if word.unknown or word.text.startswith("-"):
+        return None
+    if following == "serve" and (program(word) == "vllm" or CLI_MODULE.fullmatch(word.text)):
+        return "serve", 2
+    if API_SERVER.fullmatch(word.text):
+        return "api_server", 1
+    return None
+
+
+def _environment(words: Sequence[Word]) -> dict[str, Value[str]]:
+    env: dict[str, Value[str]] = {}
+    for word in words:
+        match = ASSIGNMENT.fullmatch(word.text)
+        if match is None:
+            continue
+        if word.unknown:
+            env[match["name"]] = Unknown(word.unknown, word.origin)
+        else:
+            env[match["name"]] = Known(match["value"], word.origin)
+    return env

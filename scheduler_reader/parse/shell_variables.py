@@ -1,0 +1,144 @@
+"""The variables of a shell script at one point of it, and what a word becomes with them."""
+
+from __future__ import annotations
+
+from scheduler_reader.parse.expand import Piece, Text, joined, reference
+from scheduler_reader.parse.input_file import InputFile
+from scheduler_reader.parse.shell_tokens import Fragment, ShellWord
+from scheduler_reader.parse.source import Word
+from scheduler_reader.value import Known, Origin, Unknown, Value
+
+Items = tuple[Text, ...]  # a plain variable has one item, an array any number
+
+
+class Variables:
+    """Values by name; `exported` are those that reach the environment of a command."""
+
+    def __init__(self, file: InputFile) -> None:
+        self.file = file
+        self.values: dict[str, Items] = {}
+        self.places: dict[str, Origin] = {}
+        self.exported: set[str] = set()
+        self.exports_all = False
+
+    def set(self, name: str, items: Items, place: Origin) -> None:
+        self.values[name] = items
+        self.places[name] = place
+        if self.exports_all:
+            self.exported.add(name)
+
+    def forget(self, name: str, reason: str, place: Origin) -> None:
+        """The variable has a value that the script does not say."""
+        self.set(name, ((Piece(f"${name}", reason),),), place)
+
+    def unset(self, name: str) -> None:
+        self.values.pop(name, None)
+
+    def lookup(self, name: str) -> Text | None:
+        items = self.values.get(name.partition("[")[0])
+        return items[0] if items else None
+
+    def environment(self) -> dict[str, Value[str]]:
+        """What the exported variables are in the environment of the next command."""
+        return {
+            name: as_value(self.values[name], self.places[name])
+            for name in sorted(self.exported & self.values.keys())
+        }
+
+    def expand(self, word: ShellWord) -> list[Word]:
+        """The words that one word becomes: none, one, or several of an unquoted variable."""
+        fields = _Fields()
+        for fragment in word.fragments:
+            if not fragment.is_reference:
+                fields.extend([Piece(fragment.text)])
+                continue
+            for number, text in enumerate(self._referenced(fragment)):
+                if number:
+                    fields.end()
+                if fragment.is_quoted:
+                    fields.extend(list(text))
+                else:
+                    fields.split(text)
+        origin = self.file.origin(word.line, word.column)
+        words = []
+        for pieces in fields.finished():
+            whole, unknown = joined(tuple(pieces))
+            words.append(Word(whole, origin, unknown))
+        return words
+
+    def assigned(self, word: ShellWord) -> tuple[str, Items]:
+        """Name and value of a word `NAME=value`, `NAME+=value` or `NAME=(…)`."""
+        target = assignment(word) or ""
+        name = target.removesuffix("+")
+        before = self.values.get(name, ()) if target.endswith("+") else ()
+        if word.items is not None:
+            parts = [part for item in word.items for part in self.expand(item)]
+            return name, (*before, *((Piece(part.text, part.unknown),) for part in parts))
+        pieces = list(before[0]) if before else []
+        first, *rest = word.fragments
+        pieces.append(Piece(first.text.partition("=")[2]))
+        for fragment in rest:
+            if fragment.is_reference:
+                pieces += reference(fragment.text, self.lookup, "shell")
+            else:
+                pieces.append(Piece(fragment.text))
+        return name, (tuple(piece for piece in pieces if piece.text), *before[1:])
+
+    def _referenced(self, fragment: Fragment) -> Items:
+        """What a reference stands for: one text, or the items of an array."""
+        name, bracket, index = fragment.text.strip("${}").partition("[")
+        if bracket and index in {"@]", "*]"} and name in self.values:
+            return self.values[name]
+        return (reference(fragment.text, self.lookup, "shell"),)
+
+
+class _Fields:
+    """The fields that word splitting makes of one word."""
+
+    def __init__(self) -> None:
+        self.fields: list[list[Piece]] = []
+        self.is_open = False
+
+    def extend(self, pieces: list[Piece]) -> None:
+        """Continue the last field, or begin one."""
+        if not self.is_open:
+            self.fields.append([])
+            self.is_open = True
+        self.fields[-1] += pieces
+
+    def end(self) -> None:
+        self.is_open = False
+
+    def split(self, text: Text) -> None:
+        """Unquoted text: its blanks separate fields."""
+        for piece in text:
+            if piece.unknown:
+                self.extend([piece])
+                continue
+            if piece.text[:1].isspace():
+                self.end()
+            for number, part in enumerate(piece.text.split()):
+                if number:
+                    self.end()
+                self.extend([Piece(part)])
+            if piece.text[-1:].isspace():
+                self.end()
+
+    def finished(self) -> list[list[Piece]]:
+        return self.fields
+
+
+def assignment(word: ShellWord) -> str | None:
+    """The name (with `+` for `+=`) when a word is an assignment."""
+    first = word.fragments[0] if word.fragments else None
+    if first is None or first.is_quoted or first.is_reference:
+        return None
+    name, equals, _ = first.text.partition("=")
+    is_name = name.removesuffix("+").isidentifier() and name.isascii()
+    return name if equals and is_name else None
+
+
+def as_value(items: Items, place: Origin) -> Value[str]:
+    """The first item as a text with its place."""
+    text, unknown = joined(items[0]) if items else ("", None)
+    return Unknown(unknown, place) if unknown else Known(text, place)
