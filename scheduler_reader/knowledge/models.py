@@ -2,26 +2,21 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from functools import cache
 from typing import Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from scheduler_reader.data import documents
+from scheduler_reader.errors import DataError
+from scheduler_reader.knowledge.model_names import hub_ids, spelling, split_quantization
+from scheduler_reader.knowledge.quantization import Quantization, from_flag
+from scheduler_reader.value import Origin, Unknown
+
+__all__ = ["FoundModel", "LayerKind", "ModelFacts", "Quantization", "all_models", "find_model"]
 
 LayerKind = Literal["full", "sliding", "chunked", "linear", "mamba", "none"]
-
-
-class Quantization(BaseModel):
-    """How a checkpoint's linear layers are stored."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
-    method: str  # fp8, awq, gptq, compressed-tensors, modelopt, mxfp4, bitsandbytes, …
-    weight_bits: float  # 8 for fp8; 4 for awq, gptq, nvfp4, mxfp4
-    activation_bits: float | None = None  # 8 where activations are quantized too (W8A8)
-    group_size: int | None = None  # weights that share a scale; None: per tensor or channel
-    block: tuple[int, int] | None = None  # block-fp8: weight_block_size
-    unquantized: tuple[str, ...] = ()  # module name patterns that stay in the model dtype
-    kv_cache_dtype: str | None = None  # a KV quantization the checkpoint declares
-    raw: dict[str, Any] = Field(default_factory=dict)  # quantization_config as published
 
 
 class ModelFacts(BaseModel):
@@ -58,6 +53,7 @@ class ModelFacts(BaseModel):
     moe_intermediate_size: int | None = None
     shared_expert_intermediate_size: int | None = None  # of all shared experts together
     dense_layers: int = 0  # leading layers without experts
+    moe_layers: tuple[int, ...] = ()  # layers with experts; empty: all after the leading dense ones
     # other parts
     vision: dict[str, Any] | None = None
     mtp_layers: int = 0
@@ -87,3 +83,120 @@ class ModelFacts(BaseModel):
     def is_dense_full_attention(self) -> bool:
         """Plain MHA/GQA/MQA in every layer, no experts: the simple case of the capacity model."""
         return not self.is_moe and not self.uses_mla and all(k == "full" for k in self.layer_kinds)
+
+
+@dataclass(frozen=True, slots=True)
+class FoundModel:
+    """A model of the catalogue; `assumption` says in words how another id was read as it."""
+
+    facts: ModelFacts
+    origin: Origin
+    assumption: str | None = None
+
+
+def find_model(text: str, quantization_flag: str | None = None) -> FoundModel | Unknown:
+    """The catalogue's facts for a Hub id, a re-upload or quantization of one, or a local folder.
+
+    `quantization_flag` is the value of `--quantization`, where given.  An id that is not known
+    is `Unknown`, with the nearest ids in the reason; nothing is guessed from sizes in a name.
+    """
+    for name in hub_ids(text):
+        found = _found(name, text)
+        if found is not None:
+            return _with_flag(found, quantization_flag)
+    return Unknown(f"{text} is not in the model catalogue ({_nearest(text)}); give --model-config")
+
+
+def all_models() -> tuple[ModelFacts, ...]:
+    """The whole catalogue, by id."""
+    facts = (_facts(path) for path in documents("compat_matrix", "models/"))
+    return tuple(sorted(facts, key=lambda model: model.id.lower()))
+
+
+def _found(name: str, text: str) -> FoundModel | Unknown | None:
+    path = _lookup(name)
+    if path:
+        facts = _facts(path)
+        exact = name == text and _ids().get(spelling(name)) == path
+        return _answer(facts, None if exact else f"{text} is read as {facts.id}")
+    named = split_quantization(name)
+    path = _lookup(named.base) if named else None
+    if not named or not path:
+        return None
+    if named.reason:
+        return Unknown(f"{text}: {named.reason}")
+    base = _facts(path)
+    kind = named.quantization
+    facts = base.model_copy(update={"quantization": kind, "weight_bytes": None})
+    stored = f"{kind.method}, {kind.weight_bits:g} bits a weight" if kind else "not quantized"
+    return _answer(facts, f"{text} is read as {base.id} with the weights its name says: {stored}")
+
+
+def _answer(facts: ModelFacts, assumption: str | None) -> FoundModel:
+    return FoundModel(facts, Origin("catalogue", f"{facts.id}: {facts.source}"), assumption)
+
+
+def _with_flag(found: FoundModel | Unknown, flag: str | None) -> FoundModel | Unknown:
+    """`--quantization` of a checkpoint that is not quantized: vLLM does it while loading."""
+    if isinstance(found, Unknown) or not flag or found.facts.quantization:
+        return found
+    quantization = from_flag(flag)
+    if quantization is None:
+        return Unknown(f"how --quantization {flag} stores {found.facts.id} is not known")
+    facts = found.facts.model_copy(update={"quantization": quantization, "weight_bytes": None})
+    return FoundModel(facts, found.origin, found.assumption)
+
+
+def _lookup(name: str) -> str | None:
+    """Path of the document with this id or alias, else of one that another owner publishes.
+
+    A quantization (a document with a `base`) is only taken for its own owner, or where no owner
+    is named: the same suffix means different formats at different owners.
+    """
+    owner, _, bare = name.rpartition("/")
+    path = _ids().get(spelling(name)) or _names(quantized=False).get(spelling(bare))
+    return path or (None if owner else _names(quantized=True).get(spelling(bare)))
+
+
+@cache
+def _ids() -> dict[str, str]:
+    """Spelling of every id and alias → document path; nothing is validated here."""
+    return {
+        spelling(name): path
+        for path, document in documents("compat_matrix", "models/").items()
+        for name in (*document.get("aliases", ()), document["id"])
+    }
+
+
+@cache
+def _names(*, quantized: bool) -> dict[str, str]:
+    """Spelling of every id and alias without its owner → document path."""
+    names: dict[str, str] = {}
+    for path, document in documents("compat_matrix", "models/").items():
+        if ("base" in document) == quantized:
+            for name in (document["id"], *document.get("aliases", ())):
+                names.setdefault(spelling(name.rpartition("/")[2]), path)
+    return names
+
+
+@cache
+def _facts(path: str) -> ModelFacts:
+    """The facts of one document; what it does not say comes from the model it names as `base`."""
+    document: dict[str, Any] = dict(documents("compat_matrix", "models/")[path])
+    base = document.pop("base", None)
+    try:
+        if base is None:
+            return ModelFacts.model_validate(document)
+        shape = _facts(_ids()[spelling(base)]).model_dump(exclude={"aliases", "weight_bytes"})
+        return ModelFacts.model_validate(shape | document)
+    except (ValidationError, KeyError) as error:
+        raise DataError(f"{path}: {error}") from error
+
+
+def _nearest(text: str) -> str:
+    from difflib import get_close_matches
+
+    bare = spelling(text.rstrip("/").rpartition("/")[2])
+    names = _names(quantized=False)
+    near = [_facts(names[name]).id for name in get_close_matches(bare, names, n=3, cutoff=0.75)]
+    return f"nearest: {', '.join(dict.fromkeys(near))}" if near else "nothing is named like it"

@@ -1,0 +1,75 @@
+"""What a model id or path says: its Hub id, and the quantization its last words stand for."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+
+from scheduler_reader.data import documents
+from scheduler_reader.knowledge.quantization import Quantization
+
+
+@dataclass(frozen=True, slots=True)
+class NamedQuantization:
+    """A name without its suffix, and what the suffix stands for.
+
+    `quantization` is None where the suffix says that weights are not quantized; `reason` is set
+    where it says that they are, but not how.
+    """
+
+    base: str
+    quantization: Quantization | None = None
+    reason: str | None = None
+
+
+def spelling(name: str) -> str:
+    """Lower case, with dots, underscores and blanks as dashes: ids differ in little else."""
+    return re.sub(r"[\s._]+", "-", name.lower())
+
+
+def is_path(text: str) -> bool:
+    """Whether a model argument is a folder or a URL rather than `owner/name`."""
+    return text.startswith(("/", ".", "~")) or "://" in text or text.count("/") > 1
+
+
+def hub_ids(text: str) -> Iterator[str]:
+    """The ids a model argument may mean, the likeliest first.
+
+    An id is itself.  Of a path, a Hub cache folder (`models--owner--name`) or the folder names
+    from the right, each with the folder above it as the owner and alone.
+    """
+    if not is_path(text):
+        yield text
+        return
+    cached = re.search(r"models--([^/]+?)--([^/]+)", text)
+    if cached:
+        yield f"{cached[1]}/{cached[2]}"
+    parts = [part for part in re.split(r"[/\\]+", text) if part.strip(".~")]
+    for at in range(len(parts) - 1, -1, -1):
+        if at:
+            yield f"{parts[at - 1]}/{parts[at]}"
+        yield parts[at]
+
+
+def split_quantization(name: str) -> NamedQuantization | None:
+    """The name without its quantization suffix; None: it has none that is known."""
+    owner, _, bare = name.lower().rpartition("/")
+    for pattern, rule in _suffixes():
+        match = pattern.search(spelling(bare))
+        if match and match.start() and rule.get("owner", owner) == owner:
+            base = name[: len(name) - len(bare) + match.start()]
+            if "method" not in rule:
+                return NamedQuantization(base, reason=rule.get("reason"))
+            fields = {key: rule[key] for key in rule if key not in ("pattern", "owner")}
+            return NamedQuantization(base, Quantization.model_validate(fields))
+    return None
+
+
+@cache
+def _suffixes() -> tuple[tuple[re.Pattern[str], dict[str, Any]], ...]:
+    known = documents("compat_matrix", "quantization.yaml")["quantization.yaml"]
+    rules = [*known["suffixes"], *known["unsized"], {"pattern": known["plain"]}]
+    return tuple((re.compile(f"(?:{rule['pattern']})$"), rule) for rule in rules)
