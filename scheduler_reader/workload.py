@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
+import json
+from collections.abc import Mapping
+from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+
+from scheduler_reader.data import documents
+from scheduler_reader.errors import InputError, UsageError
 
 
 class Lengths(BaseModel):
@@ -20,7 +26,8 @@ class Lengths(BaseModel):
     @model_validator(mode="before")
     @classmethod
     def _from_number(cls, data: Any) -> Any:
-        return {"constant": data} if isinstance(data, int | float) else data
+        is_number = isinstance(data, int | float) and not isinstance(data, bool)
+        return {"constant": data} if is_number else data
 
     @model_validator(mode="after")
     def _exactly_one(self) -> Lengths:
@@ -29,6 +36,9 @@ class Lengths(BaseModel):
             raise ValueError("give one of: a number, uniform, normal, lognormal")
         if self.uniform and not 1 <= self.uniform[0] <= self.uniform[1]:
             raise ValueError("uniform needs 1 <= low <= high")
+        for law in (self.normal, self.lognormal):
+            if law is not None and not (law.get("mean", 0) >= 1 and law.get("std", -1) >= 0):
+                raise ValueError("a law needs mean >= 1 and std >= 0")
         return self
 
     @property
@@ -42,6 +52,14 @@ class Lengths(BaseModel):
         return law["mean"]
 
     @property
+    def summary(self) -> str:
+        """`1,024`, `820–1,024` or `1,000 ± 900`."""
+        if self.uniform is not None:
+            return f"{self.uniform[0]:,}–{self.uniform[1]:,}"
+        law = self.normal or self.lognormal
+        return f"{self.mean:,.0f}" if law is None else f"{law['mean']:,.0f} ± {law['std']:,.0f}"
+
+    @property
     def largest(self) -> float:
         """The longest length that matters: the maximum, or the mean plus two deviations."""
         if self.uniform is not None:
@@ -51,7 +69,7 @@ class Lengths(BaseModel):
 
 
 class Workload(BaseModel):
-    """A load protocol and request shapes (DESIGN §3).  `origin` says who stated it."""
+    """A load protocol and the lengths of its requests."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -73,8 +91,64 @@ class Workload(BaseModel):
             raise ValueError("an open loop needs rate (requests per second)")
         return self
 
+    def replaced(self, fields: Mapping[str, Any]) -> Workload:
+        """A copy with some fields replaced, checked; a bad value is a `UsageError`."""
+        known = self.model_dump(exclude_none=True)
+        return read_workload({**known, **fields, "name": None} if fields else known, "workload")
 
-# DESIGN §2: what is assumed where nobody states a workload.
+
+def load_workload(name: str) -> Workload:
+    """The preset of that name, or the JSON or YAML file at that path.
+
+    Raises `UsageError` for a name that is neither or a bad field, `InputError` for a file that
+    cannot be read.
+    """
+    known = documents("compat_matrix", "workloads.yaml")["workloads.yaml"]["presets"]
+    if name in known:
+        return read_workload({**known[name], "name": name}, f"preset {name}")
+    path = Path(name)
+    if not path.is_file():
+        raise UsageError(f"{name!r} is no workload file and no preset; presets: {', '.join(known)}")
+    try:
+        content = _parsed(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise InputError(f"{name}: not readable as a JSON or YAML workload: {error}") from error
+    return read_workload(content, name)
+
+
+def presets() -> tuple[Workload, ...]:
+    """The workloads that ship with the tool, in file order."""
+    known = documents("compat_matrix", "workloads.yaml")["workloads.yaml"]["presets"]
+    return tuple(load_workload(name) for name in known)
+
+
+def read_workload(content: Any, place: str) -> Workload:
+    """A workload from the content of a file; `UsageError` names `place` and the bad field."""
+    if not isinstance(content, dict):
+        raise UsageError(f"{place}: a workload is a mapping such as {{concurrency: 64, …}}")
+    try:
+        return Workload.model_validate(content)
+    except ValidationError as error:
+        first = error.errors()[0]
+        field = ".".join(str(part) for part in first["loc"])
+        message = first["msg"].removeprefix("Value error, ")
+        raise UsageError(f"{place}: {field + ': ' if field else ''}{message}") from None
+
+
+def _parsed(text: str) -> Any:
+    """JSON where it is JSON, else YAML; a mistake of either kind is a ValueError."""
+    try:
+        return json.loads(text)
+    except ValueError:
+        import yaml
+
+        try:
+            return yaml.safe_load(text)
+        except yaml.YAMLError as error:
+            raise ValueError(str(error).replace("\n", " ")) from None
+
+
+# What is assumed where nobody states a workload.
 DEFAULT_WORKLOAD = Workload(
     concurrency=64,
     num_requests=640,

@@ -20,7 +20,7 @@ from scheduler_reader.performance.estimate import (
     StepShares,
 )
 from scheduler_reader.performance.host import frontend_seconds
-from scheduler_reader.performance.settings import parallelism, scheduler_limits
+from scheduler_reader.performance.settings import is_on, parallelism, scheduler_limits
 from scheduler_reader.performance.steady import Demand, OperatingPoint, Replica
 from scheduler_reader.performance.step import StepModel
 from scheduler_reader.performance.tails import WaitingTime, poisson_within, queue_wait
@@ -63,20 +63,21 @@ def operating_estimate(
     assert isinstance(step, Known) and isinstance(limits, Known) and isinstance(parallel, Known)
     if plan.starts is False:
         return Unknown(f"the engine does not start: {plan.reason}")
-    demand = _demand(workload)
+    demand = _demand(workload, is_on(engine, "enable_prefix_caching"))
     fitting = _fitting_requests(plan, demand, step.value)
     if fitting is None:
         return Unknown(f"the number of KV blocks is not known: {plan.reason}")
-    seats = min(float(limits.value.max_num_seqs), fitting)
+    seats = min(float(limits.value.max_num_seqs), limits.value.token_budget, fitting)
     replica = Replica(step.value, limits.value, demand)
     load = _Load(replica, seats, fitting, parallel.value.data, workload, slo)
     result = load.closed() if workload.protocol == "closed-loop" else load.open()
     return Known(result, ORIGIN)
 
 
-def _demand(workload: Workload) -> Demand:
+def _demand(workload: Workload, is_caching: bool) -> Demand:
     prompt = workload.input_tokens.mean
-    computed = max(1.0, prompt * (1 - workload.prefix_cache_hit_rate))
+    hits = workload.prefix_cache_hit_rate if is_caching else 0.0
+    computed = max(1.0, prompt * (1 - hits))
     return Demand(prompt, computed, max(1.0, workload.output_tokens.mean))
 
 
