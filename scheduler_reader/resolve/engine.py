@@ -15,6 +15,9 @@ from scheduler_reader.value import Known, Origin, Unknown, Value
 
 UsageContext = Literal["serve", "offline"]
 
+NOT_RESOLVED = Origin("assumed", "not resolved")
+NO_RUNNER = Unknown("the model runner is not resolved")
+
 
 @dataclass(frozen=True, slots=True)
 class Setting:
@@ -54,6 +57,21 @@ class ResolvedEngine:
     flags: FlagReading
     settings: Mapping[str, Setting]
     assumptions: tuple[str, ...]
+    engine_origin: Origin = NOT_RESOLVED
+    model_runner: Value[str] = NO_RUNNER  # V1 or V2
+
+    @property
+    def fits_length_to_memory(self) -> bool:
+        """Whether max_model_len is `auto` or -1: its value is the upper end, start-up lowers it."""
+        setting = self.settings.get("max_model_len")
+        given = self.flags.settings.get("max_model_len")
+        return (
+            setting is not None
+            and isinstance(given, Known)
+            and given.value in (-1, "-1", "auto")
+            and isinstance(setting.value, Known)
+            and setting.value.value != given.value
+        )
 
     def value(self, name: str) -> Value[Any]:
         """The resolved value of an argument; an argument that is not modelled is Unknown."""

@@ -1,0 +1,163 @@
+"""Which engine runs: V0 or V1, and for V1 which model runner."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from scheduler_reader.resolve.case import Case, Range, table
+from scheduler_reader.resolve.model_shape import has_recurrent_layers, is_pooling
+from scheduler_reader.resolve.speculation import speculation_method, speculative_config
+from scheduler_reader.value import Known
+
+OFF = ("0", "false", "False", "")
+
+
+def resolve_engine(case: Case) -> Known[Any]:
+    """`V0` or `V1`.  vllm/engine/arg_utils.py, create_engine_config and _is_v1_supported_oracle."""
+    switch = case.variable("VLLM_USE_V1") if case.follows("v1_switch_read") else None
+    if switch is not None:
+        version = "V0" if switch in OFF else "V1"
+        return Known(version, case.env["VLLM_USE_V1"].origin)  # type: ignore[arg-type]
+    if not case.follows("v1_by_default"):
+        return case.by_default("V0", "the V0 engine, V1 is not yet the default")
+    if not case.follows("v0_engine_exists"):
+        return case.by_default("V1", "the only engine")
+    reason = _fallback_reason(case)
+    if reason is not None:
+        return case.decided("V0", f"V1 does not support {reason}, so V0 runs")
+    return case.by_default("V1", "the V1 engine")
+
+
+def resolve_model_runner(case: Case) -> Known[Any]:
+    """`V1` or `V2`.  vllm/config/vllm.py, use_v2_model_runner."""
+    data = table("model_runner")
+    if not case.within(data["exists"]):
+        return case.by_default("V1", "the only model runner")
+    switch = case.variable("VLLM_USE_V2_MODEL_RUNNER")
+    if switch is not None:
+        runner = "V1" if switch in OFF else "V2"
+        return Known(runner, case.env["VLLM_USE_V2_MODEL_RUNNER"].origin)  # type: ignore[arg-type]
+    selection = case.pick(data["selection"])
+    if selection is None:
+        return case.by_default("V1", "model runner V2 is opt-in")
+    if any(case.within(entry) and _is_needed(case, entry) for entry in data["needs_v2"]):
+        return case.decided("V2", "a feature that only model runner V2 has")
+    if not _is_selected(case, selection):
+        return case.by_default("V1", f"model runner of {case.facts.architecture}")
+    missing = _missing_in_v2(case)
+    if missing is not None:
+        return case.decided("V1", f"model runner V2 does not support {missing}")
+    return case.by_default("V2", "model runner of this model")
+
+
+def _fallback_reason(case: Case) -> str | None:
+    """The first thing that V1 does not support in this release, in words."""
+    data = table("v1_fallback")
+    for row in data["settings"]:
+        if case.within(row) and _is_changed(case, row):
+            return f"{row['setting']}={case.argument(row['setting'])}"
+    least = case.pick(data["least_capability"])
+    if least and case.gpu.capability[0] < least["value"]:
+        return f"compute capability {case.gpu.compute_capability}"
+    for unsupported in (_speculation, _pipeline, _kv_cache_dtype, _model):
+        reason = unsupported(case, data)
+        if reason is not None:
+            return reason
+    return None
+
+
+def _is_changed(case: Case, row: Range) -> bool:
+    written = case.written(row["setting"])
+    if written is None:
+        return False
+    if "values" in row:
+        return written.value in row["values"]
+    if "unless" in row:
+        return written.value not in row["unless"]
+    flag = case.flags.argument(row["setting"])
+    return flag is not None and written.value != flag.default
+
+
+def _speculation(case: Case, data: Range) -> str | None:
+    config = speculative_config(case)
+    supported = case.pick(data["speculation"])
+    if not config or supported is None:
+        return None
+    method = config.get("method") or speculation_method(case)
+    return None if method in supported["value"] else f"speculation by {method}"
+
+
+def _pipeline(case: Case, data: Range) -> str | None:
+    executors = case.pick(data["executors_with_pipeline"])
+    if executors is None or (case.argument("pipeline_parallel_size") or 1) <= 1:
+        return None
+    executor = case.argument("distributed_executor_backend") or "default"
+    if executor in executors["value"]:
+        return None
+    return f"pipeline parallelism with the {executor} executor"
+
+
+def _kv_cache_dtype(case: Case, data: Range) -> str | None:
+    written = case.written("kv_cache_dtype")
+    if written is None or written.value == "auto":
+        return None
+    if case.within(data["no_fp8_kv_cache"]):
+        return f"kv_cache_dtype={written.value}"
+    kernels = case.pick(data["fp8_kv_cache"])
+    if kernels is None or not str(written.value).startswith("fp8"):
+        return None
+    if case.gpu.capability[0] in kernels["value"]:
+        return None
+    return f"kv_cache_dtype={written.value} on {case.gpu.title}"
+
+
+def _model(case: Case, data: Range) -> str | None:
+    dtypes = case.pick(data["dtypes"])
+    if dtypes and case.get("dtype") not in dtypes["value"]:
+        return f"dtype {case.get('dtype')}"
+    quantizations = case.pick(data["quantizations_without"])
+    if quantizations and case.get("quantization") in quantizations["value"]:
+        return f"quantization {case.get('quantization')}"
+    if case.within(data["pooling"]) and is_pooling(case):
+        return "pooling models"
+    if case.within(data["recurrent_layers"]) and has_recurrent_layers(case):
+        return "models with recurrent layers"
+    return None
+
+
+def _is_needed(case: Case, entry: Range) -> bool:
+    if "speculation" in entry:
+        return speculation_method(case) in entry["speculation"]
+    return bool((case.argument(entry["setting"]) or 0) > entry["above"])
+
+
+def _is_selected(case: Case, selection: Range) -> bool:
+    if selection["unlisted"] == "all":
+        return True
+    facts = case.facts
+    if is_pooling(case):
+        return False
+    listed = facts.architecture in selection["architectures"]
+    if selection["plain_only"]:
+        return listed and not facts.is_moe and case.get("quantization") is None
+    if listed or selection["unlisted"] == "none":
+        return listed
+    return not facts.is_moe and not facts.is_hybrid
+
+
+def _missing_in_v2(case: Case) -> str | None:
+    data = table("model_runner")
+    method = speculation_method(case)
+    methods = case.pick(data["unsupported_speculation"])
+    if method is not None and methods is not None:
+        unsupported = (
+            method in methods["only"] if "only" in methods else method not in methods["except"]
+        )
+        if unsupported:
+            return f"speculation by {method}"
+    for row in data["unsupported_settings"]:
+        if case.within(row) and case.argument(row["setting"]):
+            return str(row["setting"])
+    if case.within(data["recurrent_layers_unsupported"]) and has_recurrent_layers(case):
+        return "models with recurrent layers"
+    return None

@@ -1,0 +1,92 @@
+"""The release and the hardware: what is stated, else what is assumed, and said so."""
+
+from __future__ import annotations
+
+from math import prod
+
+from scheduler_reader.errors import UsageError
+from scheduler_reader.knowledge.gpus import find_gpu
+from scheduler_reader.knowledge.versions import Release, find_release, latest
+from scheduler_reader.parse.arguments import FlagReading
+from scheduler_reader.parse.source import ParsedEngine
+from scheduler_reader.resolve.engine import Hardware
+from scheduler_reader.resolve.options import ResolveOptions
+from scheduler_reader.value import Known, Origin, Unknown
+
+ASSUMED_GPU = "h100-sxm"
+PARALLEL_SIZES = (
+    "tensor_parallel_size",
+    "pipeline_parallel_size",
+    "data_parallel_size",
+    "prefill_context_parallel_size",
+)
+
+
+def choose_release(
+    parsed: ParsedEngine, options: ResolveOptions, assumptions: list[str]
+) -> tuple[Release, Origin]:
+    """The vLLM release: the option's, the image's, else the newest known.
+
+    Raises `UsageError` when the option is no version; an image tag that is none is passed over.
+    """
+    if options.vllm_version is not None:
+        release = find_release(options.vllm_version)
+        _note(assumptions, release.assumption)
+        return release, Origin("option", "--vllm-version")
+    stated = parsed.image_version
+    if isinstance(stated, Known):
+        try:
+            release = find_release(stated.value)
+        except UsageError as error:
+            reason = f"of the image cannot be used ({error.message})"
+        else:
+            _note(assumptions, release.assumption)
+            return release, stated.origin
+    else:
+        reason = "is not stated" if stated is None else f"is unknown ({stated.reason})"
+    release = latest()
+    assumptions.append(
+        f"vLLM {release.name}, the newest release known: the version {reason} (--vllm-version)"
+    )
+    return release, Origin("assumed", "newest release known")
+
+
+def choose_hardware(
+    reading: FlagReading, options: ResolveOptions, assumptions: list[str]
+) -> Hardware:
+    """The GPUs: the option's card, else H100 SXM; as many as stated, else as the ranks need."""
+    if options.gpu is None:
+        gpu = find_gpu(ASSUMED_GPU)
+        origin = Origin("assumed", "no GPU is stated")
+        assumptions.append(f"{gpu.title}: no GPU is stated (--gpu)")
+    else:
+        gpu = find_gpu(options.gpu)
+        origin = Origin("option", "--gpu")
+    if options.gpu_count is not None:
+        if options.gpu_count < 1:
+            raise UsageError(f"--gpu-count {options.gpu_count}: give 1 or more")
+        return Hardware(gpu, options.gpu_count, origin)
+    count, unknown = _ranks(reading)
+    if unknown is not None:
+        assumptions.append(f"{count} GPU: the parallel size is unknown, {unknown.reason}")
+    elif count > 1:
+        assumptions.append(f"{count} GPUs, one for each rank: no count is stated (--gpu-count)")
+    return Hardware(gpu, count, origin)
+
+
+def _ranks(reading: FlagReading) -> tuple[int, Unknown | None]:
+    """Product of the parallel sizes as far as they are known."""
+    sizes = []
+    unknown = None
+    for name in PARALLEL_SIZES:
+        value = reading.settings.get(name)
+        if isinstance(value, Unknown):
+            unknown = unknown or value
+        elif value is not None and isinstance(value.value, int):
+            sizes.append(max(1, value.value))
+    return prod(sizes), unknown
+
+
+def _note(assumptions: list[str], assumption: str | None) -> None:
+    if assumption is not None:
+        assumptions.append(assumption)

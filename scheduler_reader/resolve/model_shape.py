@@ -1,0 +1,54 @@
+"""The shape of a model as vLLM's defaults see it: pooling, recurrent, encoder-decoder, multimodal."""
+
+from __future__ import annotations
+
+from scheduler_reader.resolve.case import Case
+
+POOLING_TASKS = ("embed", "embedding", "classify", "score", "reward")
+POOLING_CONVERSIONS = ("embed", "classify", "reward")
+
+
+def is_pooling(case: Case) -> bool:
+    """Whether the engine pools hidden states instead of generating tokens."""
+    runner, task, convert = (case.argument(name) for name in ("runner", "task", "convert"))
+    if runner in ("pooling", "generate"):
+        return bool(runner == "pooling")
+    if task not in (None, "auto"):
+        return task in POOLING_TASKS
+    return convert in POOLING_CONVERSIONS or case.facts.is_pooling
+
+
+def pools_last_token(case: Case) -> bool:
+    """Whether a pooling model reads the last token only, so that its prefill can be cut.
+
+    The pooler configuration decides; without one, decoder models pool the last token and
+    encoders (no causal attention) the first or all.
+    """
+    for name in ("pooler_config", "override_pooler_config"):
+        config = case.argument(name)
+        if isinstance(config, dict):
+            pooling = config.get("seq_pooling_type") or config.get("pooling_type")
+            if pooling is not None:
+                return str(pooling).upper() == "LAST"
+    return case.facts.architecture.endswith(("ForCausalLM", "ForConditionalGeneration"))
+
+
+def has_recurrent_layers(case: Case) -> bool:
+    """Whether some layers keep a state instead of KV blocks (mamba, linear attention)."""
+    return case.facts.is_hybrid
+
+
+def is_attention_free(case: Case) -> bool:
+    """Whether all layers are recurrent."""
+    kinds = case.facts.layer_kinds
+    return bool(kinds) and all(kind in ("mamba", "linear", "none") for kind in kinds)
+
+
+def is_multimodal(case: Case) -> bool:
+    """Whether the model takes images or other media."""
+    return case.facts.vision is not None
+
+
+def uses_sparse_attention(case: Case) -> bool:
+    """Whether an index picks the tokens to attend to (DeepSeek sparse attention)."""
+    return "index_topk" in case.facts.extra
