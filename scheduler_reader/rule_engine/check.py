@@ -109,7 +109,7 @@ class _Checker:
             raise self._mistake(f"no function {name} with {len(node.args)} arguments")
         for argument in node.args:
             self._kind(argument)
-        if name in ("is_set", "option"):
+        if name in ("is_set", "given", "option"):
             first = node.args[0]
             if not (isinstance(first, ast.Constant) and is_setting(str(first.value))):
                 raise self._mistake(f"{name} needs an engine argument, not {ast.unparse(first)}")

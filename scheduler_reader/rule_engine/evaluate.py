@@ -46,6 +46,7 @@ def _evaluator(facts: Facts) -> Evaluator:
         facts.value,
         {
             "is_set": facts.is_set,
+            "given": facts.given,
             "env": facts.env,
             "option": facts.option,
             "since": facts.since,

@@ -51,6 +51,11 @@ class Facts:
         """Whether the user gave this argument."""
         return name in self._sources.engine.flags.settings
 
+    def given(self, name: str) -> Any:
+        """What the user wrote for this argument, whatever becomes of it; None where nothing."""
+        value = self._sources.engine.flags.settings.get(name)
+        return value if value is None or isinstance(value, Unknown) else value.value
+
     def env(self, name: str) -> Any:
         """An environment variable: text, empty where it is not set, or `Unknown`."""
         value = self._sources.engine.parsed.env.get(name)
@@ -90,12 +95,14 @@ class GivenFacts(Facts):
     """Facts written out by hand: what the unit examples of a rule are evaluated on.
 
     A name that is not given is `Unknown`.  Engine arguments that are given count as set, but for
-    the names under `defaults`; `env` holds the environment variables.
+    the names under `defaults`; `env` holds the environment variables, and `given` what the user
+    wrote where the resolved value differs.
     """
 
     def __init__(self, given: Mapping[str, Any]) -> None:
         self._given = dict(given)
         self._env: Mapping[str, str] = self._given.pop("env", {})
+        self._written: Mapping[str, Any] = self._given.pop("given", {})
         self._defaults: list[str] = self._given.pop("defaults", [])
 
     def value(self, name: str) -> Any:
@@ -103,6 +110,9 @@ class GivenFacts(Facts):
 
     def is_set(self, name: str) -> bool:
         return name in self._given and name not in self._defaults
+
+    def given(self, name: str) -> Any:
+        return self._written.get(name, self._given.get(name) if self.is_set(name) else None)
 
     def env(self, name: str) -> Any:
         return self._env.get(name, "")

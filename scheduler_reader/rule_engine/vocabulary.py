@@ -38,6 +38,7 @@ class Function:
 
 FUNCTIONS = {
     "is_set": Function("flag", 1, "the user gave this argument"),
+    "given": Function("any", 1, "what the user wrote for this argument, None where nothing"),
     "env": Function("text", 1, "an environment variable of the engine, empty where it is not set"),
     "option": Function("any", 2, "a key of a JSON argument, None where it is not written"),
     "since": Function("flag", 1, "the release is this one or a later one"),
