@@ -122,7 +122,7 @@ class ArgumentReader:
     def _value(self, argument: Argument, found: Match) -> Value[Any] | None:
         """The typed value; None when the release refuses the argument and there is none."""
         flag, origin, values = found.flag, argument.word.origin, argument.values
-        unknown = next((word.unknown for word in values if word.unknown), None)
+        unknown = next((word.unknown for word in (argument.word, *values) if word.unknown), None)
         if flag.is_switch:
             return self._switch(argument, found, unknown)
         if unknown is not None:
@@ -149,7 +149,7 @@ class ArgumentReader:
     def _switch(self, argument: Argument, found: Match, unknown: str | None) -> Value[Any]:
         origin = argument.word.origin
         if not argument.values:
-            return Known(not found.negative, origin)
+            return Unknown(unknown, origin) if unknown else Known(not found.negative, origin)
         if self.release is not None:
             text = argument.values[0].text
             what = f"{argument.written} is a switch and takes no value ({text!r})"
@@ -175,7 +175,8 @@ class ArgumentReader:
             self.issues.append(refusal(argument, self.table, self.release))
             return
         name = argument.option.lstrip("-").replace("-", "_")
-        unknown = next((word.unknown for word in argument.values if word.unknown), None)
+        words = (argument.word, *argument.values)
+        unknown = next((word.unknown for word in words if word.unknown), None)
         if unknown is not None:
             self.settings[name] = Unknown(unknown, argument.word.origin)
         elif argument.values:
@@ -195,8 +196,9 @@ class ArgumentReader:
             self.issue("missing_value", argument.written, what, argument.word.origin)
             return
         word = argument.values[0]
-        if word.unknown:
-            built[argument.option] = (first, Unknown(word.unknown, argument.word.origin))
+        unknown = argument.word.unknown or word.unknown
+        if unknown:
+            built[argument.option] = (first, Unknown(unknown, argument.word.origin))
         elif isinstance(target, dict):
             _merge(target, argument.keys, self._dotted(argument, word.text))
 

@@ -38,7 +38,7 @@ def read_form(file: InputFile) -> ParsedFile:
     for form in all_forms():
         if form.matches(file):
             return form.read(file)
-    if file.suffix in {".yaml", ".yml"}:
+    if file.suffix in {".yaml", ".yml", ""}:
         from scheduler_reader.parse.yaml_nodes import compose
 
         _, problems = compose(file)

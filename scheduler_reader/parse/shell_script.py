@@ -13,7 +13,13 @@ from dataclasses import dataclass, field
 from scheduler_reader.parse.expand import reference
 from scheduler_reader.parse.input_file import InputFile
 from scheduler_reader.parse.shell_tokens import HereDocument, Operator, ShellWord, Token
-from scheduler_reader.parse.shell_variables import Items, Variables, as_value, assignment
+from scheduler_reader.parse.shell_variables import (
+    Items,
+    Variables,
+    as_value,
+    assignment,
+    possibly_longer,
+)
 from scheduler_reader.parse.source import Word
 from scheduler_reader.value import Origin, Value
 
@@ -43,6 +49,7 @@ class _Block:
     kind: str
     before: dict[str, Items]
     changed: dict[str, Origin] = field(default_factory=dict)
+    outcomes: dict[str, list[Items]] = field(default_factory=dict)  # by arm that changed it
     label: str | None = None
     in_arm: bool = False
 
@@ -118,7 +125,7 @@ class ShellScript:
         if not self.blocks or self.blocks[-1].kind not in {"if"}:
             return
         if self.blocks[-1].in_arm:
-            self.variables.values = dict(self.blocks[-1].before)
+            self._end_arm()
         self.blocks[-1].in_arm = keyword != "elif"
 
     def _ends_pattern(self, token: Operator) -> bool:
@@ -132,22 +139,39 @@ class ShellScript:
 
     def _after(self, operator: Operator, words: list[ShellWord]) -> None:
         if operator.text in {";;", ";&", ";;&"} and self.blocks:
-            self.variables.values = dict(self.blocks[-1].before)
-            self.blocks[-1].in_arm = False
+            self._end_arm()
         if operator.text == "&&":
             is_test = bool(words) and words[0].plain in TESTS
             self.is_conditional = self.is_conditional or is_test
         else:
             self.is_conditional = operator.text == "||"
 
+    def _end_arm(self) -> None:
+        """Note what the arm made of the variables, and go back to those before the block."""
+        block = self.blocks[-1]
+        for name in block.changed:
+            value = self.variables.values.get(name)
+            if value is not None and value != block.before.get(name):
+                block.outcomes.setdefault(name, []).append(value)
+        self.variables.values = dict(block.before)
+        block.in_arm = False
+
     def _close(self) -> None:
-        """After a block, what any of its arms has set is not known."""
+        """After a block, what any of its arms has set is not known; options may be added."""
         if not self.blocks:
             return
+        self._end_arm()
         block = self.blocks.pop()
-        self.variables.values = dict(block.before)
         for name, place in block.changed.items():
-            self._forget(name, f"${name} is set in a branch of the script", place)
+            self._uncertain(name, block.outcomes.get(name, []), "in a branch of the script", place)
+
+    def _uncertain(self, name: str, outcomes: list[Items], where: str, place: Origin) -> None:
+        before = self.variables.values.get(name)
+        items = possibly_longer(before, outcomes, f"${name} may add it {where}")
+        if items is None:
+            self._forget(name, f"${name} is set {where}", place)
+        else:
+            self._set(name, items, place)
 
     def _branch(self) -> str | None:
         return next((block.label for block in reversed(self.blocks) if block.label), None)
@@ -155,7 +179,7 @@ class ShellScript:
     def _assign(self, word: ShellWord) -> None:
         name, items = self.variables.assigned(word)
         if self.is_conditional:
-            self._forget(name, f"${name} is set on a condition", self._place(word))
+            self._uncertain(name, [items], "on a condition", self._place(word))
         else:
             self._set(name, items, self._place(word))
 

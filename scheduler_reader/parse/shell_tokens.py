@@ -116,6 +116,10 @@ class _Tokenizer:
         elif character == "\n":
             self._operator("\n")
             self._here_documents()
+        elif self.in_test and self._ends_test():
+            self.found.append(ShellWord((Fragment("]]", False),), *self._place(self.position)))
+            self.position += 2
+            self.in_test = False
         elif self._redirection() or self._arithmetic_command():
             return
         else:
@@ -175,6 +179,10 @@ class _Tokenizer:
             self.found.append(HereDocument("\n".join(lines), is_quoted, line))
         self.pending = []
 
+    def _ends_test(self) -> bool:
+        after = self.text[self.position + 2 : self.position + 3]
+        return self._starts("]]") and (not after or after in SEPARATORS + ";&|)")
+
     def _arithmetic_command(self) -> bool:
         """Skip `((i++))` where a command could stand."""
         if not self._starts("((") or (self.found and isinstance(self.found[-1], ShellWord)):
@@ -193,8 +201,7 @@ class _Tokenizer:
             finished = self._array(finished)
         if keep:
             self.found.append(finished)
-            if finished.plain in {"[[", "]]"}:
-                self.in_test = finished.plain == "[["
+            self.in_test = self.in_test or finished.plain == "[["
         return finished
 
     def _word_part(self, word: _Word) -> bool:

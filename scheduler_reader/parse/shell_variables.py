@@ -138,6 +138,32 @@ def assignment(word: ShellWord) -> str | None:
     return name if equals and is_name else None
 
 
+def possibly_longer(before: Items | None, afters: list[Items], reason: str) -> Items | None:
+    """A variable to which branches may have added options: each addition is there, but unknown.
+
+    None when a branch did something else than adding options to the value before.
+    """
+    kept = before or ()
+    additions: list[str] = []
+    for after in afters:
+        if len(after) <= 1 and len(kept) <= 1:
+            pieces, old = (after[0] if after else ()), (kept[0] if kept else ())
+            if pieces[: len(old)] != old:
+                return None
+            added = "".join(piece.text for piece in pieces[len(old) :]).split()
+        elif after[: len(kept)] == kept:
+            added = ["".join(piece.text for piece in text) for text in after[len(kept) :]]
+        else:
+            return None
+        if added and not added[0].startswith("-"):
+            return None
+        additions += added
+    if len(kept) > 1 or any(len(after) > 1 for after in afters):
+        return (*kept, *((Piece(text, reason),) for text in additions))
+    spaced = [part for text in additions for part in (Piece(" "), Piece(text, reason))]
+    return ((*(kept[0] if kept else ()), *spaced),)
+
+
 def as_value(items: Items, place: Origin) -> Value[str]:
     """The first item as a text with its place."""
     text, unknown = joined(items[0]) if items else ("", None)
