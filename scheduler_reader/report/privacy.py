@@ -25,10 +25,6 @@ _ESCAPE_SEQUENCE = re.compile(
     r"|\x1b[@-Z\\^_]?",
     re.DOTALL,
 )
-_SPACE = re.compile(r"[\t\r\n\v\f\x85\u2028\u2029]+")
-_INVISIBLE = re.compile(
-    r"[\x00-\x1f\x7f-\x9f\u061c\u200b-\u200f\u202a-\u202e\u2060-\u206f\ufeff\ud800-\udfff]"
-)
 
 
 def is_secret_name(name: str) -> bool:
@@ -59,7 +55,10 @@ def mask(text: str, secret_texts: Iterable[str] = ()) -> str:
 
 def printable(text: str) -> str:
     """`text` on one line, without escape sequences, control and direction-changing characters."""
-    return _INVISIBLE.sub("", _SPACE.sub(" ", _ESCAPE_SEQUENCE.sub("", text)))
+    if text.isprintable():
+        return text
+    characters = _ESCAPE_SEQUENCE.sub("", text)
+    return "".join(c if c.isprintable() else " " if c.isspace() else "" for c in characters)
 
 
 def _texts(value: object) -> list[str]:

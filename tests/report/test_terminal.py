@@ -6,6 +6,9 @@ from io import BytesIO, StringIO, TextIOWrapper
 
 import built_assessments as build
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from rich.cells import cell_len
 from rich.console import Console
 
 from scheduler_reader.assessment import Assessment
@@ -314,3 +317,16 @@ def test_a_console_that_records_sees_the_same_text() -> None:
     console = Console(file=StringIO(), width=80, record=True, force_terminal=True)
     terminal.render([build.healthy(workload=DEFAULT_WORKLOAD)], console)
     assert "442,528 tokens (434,992–447,280), 27,658 blocks of 16" in console.export_text()
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.text(max_size=60), st.text(max_size=200), st.sampled_from([60, 80]))
+def test_any_text_stays_within_lines_and_without_control_characters(
+    name: str, message: str, width: int
+) -> None:
+    engine = build.engine(model_id=Known(name, build.at(2)))
+    finding = build.finding(message=message, why=message, severity="warning")
+    report = terminal.text([build.healthy(engine=engine, findings=(finding,))], width=width)
+    lines = report.split("\n")
+    assert all(line.isprintable() for line in lines)
+    assert max(cell_len(line) for line in lines) <= width
