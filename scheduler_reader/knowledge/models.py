@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from functools import cache
 from typing import Any, Literal
@@ -170,13 +171,17 @@ def _ids() -> dict[str, str]:
 
 @cache
 def _names(*, quantized: bool) -> dict[str, str]:
-    """Spelling of every id and alias without its owner → document path."""
+    """Spelling of every id and alias without its owner → document path.
+
+    A name without `-Instruct` and the like is a model of its own, or else the tuned one.
+    """
     names: dict[str, str] = {}
     for path, document in documents("compat_matrix", "models/").items():
         if ("base" in document) == quantized:
             for name in (document["id"], *document.get("aliases", ())):
                 names.setdefault(spelling(name.rpartition("/")[2]), path)
-    return names
+    tuned = {re.sub(r"-(instruct|it|chat|chat-hf|hf)$", "", name): at for name, at in names.items()}
+    return tuned | names
 
 
 @cache
