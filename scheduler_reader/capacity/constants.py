@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
 from packaging.version import Version
@@ -47,6 +48,7 @@ def table() -> dict[str, Any]:
     return content
 
 
+@cache
 def at(name: str, release: Release) -> Any:
     """The entry of the timeline `name` that applies to a release."""
     version = release.version

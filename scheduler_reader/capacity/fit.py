@@ -8,6 +8,7 @@ from scheduler_reader.capacity.budget import Pool, StageBudget, block_pool, stag
 from scheduler_reader.capacity.constants import gib_spread, value_at
 from scheduler_reader.capacity.inputs import CapacityInputs, MissingFactError
 from scheduler_reader.capacity.overheads import are_graphs_in_budget
+from scheduler_reader.capacity.stages import stages
 from scheduler_reader.knowledge.gpus import GIB
 
 
@@ -23,13 +24,19 @@ class Outlook:
 
     @property
     def longest(self) -> int:
-        """The largest max_model_len that starts; 0: none."""
-        if self.pool is None:
-            return 0
-        blocks = checked_blocks(self.inputs, self.pool.best)
-        return self.pool.layout.longest(
-            blocks - value_at("null_block_is_extra", self.inputs.release), length_limit(self.inputs)
-        )
+        """The largest max_model_len that starts, by the best estimate; 0: none."""
+        return self._longest(self.pool.best) if self.pool else 0
+
+    @property
+    def surely_longest(self) -> int:
+        """The largest max_model_len that starts at the low end of the spread; 0: none."""
+        return self._longest(self.pool.low) if self.pool else 0
+
+    def _longest(self, computed: int) -> int:
+        assert self.pool is not None
+        extra = int(value_at("null_block_is_extra", self.inputs.release))
+        blocks = checked_blocks(self.inputs, computed) - extra
+        return self.pool.layout.longest(blocks, length_limit(self.inputs))
 
     @property
     def served_length(self) -> int:
@@ -61,9 +68,17 @@ def outlook(inputs: CapacityInputs) -> Outlook:
 
 
 def checked_blocks(inputs: CapacityInputs, computed: int) -> int:
-    """The blocks that the one-request check sees (0.20.1 on: the overridden number)."""
+    """The blocks that the one-request check sees of the `computed` ones of the smallest stage.
+
+    From 0.20.1 the overridden number; 0.14.0 to 0.16.0 compare the layers of all pipeline stages
+    with the memory of one.
+    """
     if inputs.blocks_override and value_at("override_is_checked", inputs.release):
         return inputs.blocks_override
+    if inputs.pipeline_parallel > 1 and value_at("check_counts_all_stages", inputs.release):
+        layers = inputs.model.layers
+        held = max(stage.layers for stage in stages(layers, inputs.pipeline_parallel))
+        return computed * held // layers
     return computed
 
 

@@ -18,8 +18,9 @@ def find_remedies(found: Outlook) -> tuple[Remedy, ...]:
     """One remedy a setting, those that need no more hardware first; each was tried by itself."""
     inputs = found.inputs
     remedies = []
-    if found.longest and inputs.max_model_len and found.longest < inputs.max_model_len:
-        remedies.append(Remedy("max_model_len", found.longest, found.longest))
+    length = found.surely_longest
+    if length and inputs.max_model_len and length < inputs.max_model_len:
+        remedies.append(Remedy("max_model_len", length, found.longest))
     for setting, candidates in (
         ("gpu_memory_utilization", _utilizations(inputs)),
         ("kv_cache_dtype", _kv_dtypes(inputs)),

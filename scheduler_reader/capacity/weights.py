@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from fnmatch import fnmatchcase
 from math import ceil
 
@@ -29,15 +29,27 @@ def weight_bytes(inputs: CapacityInputs, stage: Stage) -> float:
 
 def stage_bytes(inputs: CapacityInputs, stage: Stage) -> float:
     """Bytes of the decoder's matrices, embeddings and rotary table on one rank of a stage."""
-    total = 0.0
-    for index, kind in enumerate(stage.kinds(inputs.model), stage.first):
-        total += sum(_bytes(inputs, matrix) for matrix in layer_matrices(inputs, index, kind))
+    total = sum(_layer_sizes(inputs, stage))
     embedding = _embedding_bytes(inputs)
     is_tied = inputs.model.tied_embeddings
     total += embedding * (stage.is_first or (is_tied and stage.is_last))
     if stage.is_last and not is_tied and not inputs.model.is_pooling:
         total += embedding
     return total + _rotary_bytes(inputs)
+
+
+def _layer_sizes(inputs: CapacityInputs, stage: Stage) -> Iterator[float]:
+    """Bytes of each layer; equal layers are sized once, unless a pattern may name single ones."""
+    format_ = inputs.quantization
+    patterns = "".join((*format_.unquantized, *format_.mixed_bits)) if format_ else ""
+    names_layers = any(sign.isdigit() for sign in patterns)
+    sizes: dict[tuple[str, bool, int], float] = {}
+    for index, kind in enumerate(stage.kinds(inputs.model), stage.first):
+        alike = (kind, index < inputs.model.dense_layers, index if names_layers else -1)
+        if alike not in sizes:
+            matrices = layer_matrices(inputs, index, kind)
+            sizes[alike] = sum(_bytes(inputs, matrix) for matrix in matrices)
+        yield sizes[alike]
 
 
 def _embedding_bytes(inputs: CapacityInputs) -> float:

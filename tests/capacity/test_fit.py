@@ -1,0 +1,179 @@
+"""Does it start: the headline case by hand, refusals that name the short component, properties."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from capacity_inputs import LLAMA_8B, LLAMA_70B, LLAMA_70B_FP8, inputs_of
+from hypothesis import given
+from hypothesis import strategies as st
+
+from scheduler_reader.capacity.budget import block_pool, stage_budgets
+from scheduler_reader.capacity.fit import Outlook, outlook
+from scheduler_reader.capacity.overheads import captured_graphs
+from scheduler_reader.capacity.remedies import find_remedies
+from scheduler_reader.knowledge.gpus import GIB
+from scheduler_reader.knowledge.models import ModelFacts
+
+
+def look(model: ModelFacts = LLAMA_8B, **changes: Any) -> Outlook:
+    return outlook(inputs_of(model, **changes))
+
+
+def best_tokens(found: Outlook) -> int:
+    assert found.pool is not None
+    return found.pool.best * found.pool.layout.block_size
+
+
+def test_70b_fp8_on_one_h100_does_not_start_with_its_own_length() -> None:
+    """40 GiB for 131,072 tokens of 320 KiB; 71.3 GiB of budget less 67.7 GiB of weights."""
+    found = look(LLAMA_70B_FP8)
+    assert found.starts is False
+    assert "131,072 needs 40.00 GiB" in found.reason
+    assert found.budgets[0].weights / GIB == pytest.approx(67.7, abs=0.05)
+    remedies = {remedy.setting: remedy.value for remedy in find_remedies(found)}
+    assert 1000 < remedies["max_model_len"] < 5000
+    assert remedies["tensor_parallel_size"] == 2
+    assert "gpu_memory_utilization" not in remedies
+
+
+@pytest.mark.parametrize(
+    ("utilization", "kv_dtype", "about"),
+    [
+        (0.90, "bfloat16", 3_600),
+        (0.90, "fp8", 7_200),
+        (0.92, "bfloat16", 8_800),
+        (0.92, "fp8", 17_700),
+        (0.95, "bfloat16", 16_400),
+        (0.95, "fp8", 32_800),
+    ],
+)
+def test_70b_fp8_tokens_by_hand(utilization: float, kv_dtype: str, about: int) -> None:
+    """(79.19 GiB x utilization - 67.7 of weights - 2.5 of working memory) / bytes per token."""
+    found = look(LLAMA_70B_FP8, utilization=utilization, kv_dtype=kv_dtype, max_model_len=512)
+    slack = 0.35 * GIB / (327_680 if kv_dtype == "bfloat16" else 163_840)
+    assert best_tokens(found) == pytest.approx(about, abs=slack)
+
+
+def test_weights_alone_exceed_the_budget() -> None:
+    found = look(LLAMA_70B, max_model_len=2048)
+    assert found.starts is False
+    assert "weights alone need 131.4 GiB" in found.reason
+    assert "60.2 GiB short" in found.reason
+    assert [(r.setting, r.value) for r in find_remedies(found)] == [("tensor_parallel_size", 4)]
+
+
+def test_8b_on_h100_by_hand() -> None:
+    """71.27 GiB less 14.99 of weights, 1.96 for 1,024 rows of logits, 0.25 of libraries."""
+    found = look(LLAMA_8B)
+    assert found.starts is True
+    by_hand = (71.27 - 14.99 - (1024 * 128256 * 14 + 8192 * 2 * 8192) / GIB - 0.25) * GIB
+    assert best_tokens(found) == pytest.approx(by_hand / (128 * 1024), rel=1e-3)
+
+
+def test_a_length_at_the_edge_may_or_may_not_start() -> None:
+    edge = look(LLAMA_70B_FP8).longest
+    at_the_edge = look(LLAMA_70B_FP8, max_model_len=edge)
+    assert at_the_edge.starts is None
+    assert "may not start" in at_the_edge.reason
+
+
+def test_one_more_block_is_needed_since_0_29() -> None:
+    memory = {"kv_cache_memory_bytes": 8192 * 128 * 1024, "max_model_len": 8192}
+    assert look(LLAMA_8B, release="0.28.0", **memory).starts is True
+    assert look(LLAMA_8B, release="0.29.0", **memory).starts is False
+
+
+def test_override_counts_for_the_check_since_0_20_1() -> None:
+    assert look(LLAMA_8B, release="0.20.0", blocks_override=100).starts is True
+    assert look(LLAMA_8B, release="0.20.1", blocks_override=100).starts is False
+
+
+def test_automatic_length_is_what_fits() -> None:
+    found = look(LLAMA_70B_FP8, max_model_len=None)
+    assert found.starts is True
+    assert found.served_length == found.longest == best_tokens(found)
+
+
+def test_utilization_that_the_cuda_context_does_not_leave() -> None:
+    assert look(LLAMA_8B, utilization=0.999).starts is False
+    assert "to be free at start" in look(LLAMA_8B, utilization=0.999).reason
+    assert look(LLAMA_8B, utilization=0.999, release="0.8.5").starts is True  # not checked yet
+
+
+def test_graphs_are_in_the_budget_since_0_20() -> None:
+    before, after = look(release="0.19.1"), look(release="0.20.0")
+    graphs = after.budgets[0].graphs.best
+    assert graphs > 0
+    assert before.budgets[0].kv_cache.best - after.budgets[0].kv_cache.best == pytest.approx(graphs)
+    assert best_tokens(look(release="0.20.0", enforces_eager=True)) == best_tokens(before)
+    switched_off = look(release="0.20.0", graphs_in_budget=False)
+    assert best_tokens(switched_off) == best_tokens(before)
+
+
+@pytest.mark.parametrize(
+    ("release", "sequences", "count"),
+    [
+        ("0.8.5", 256, 67),  # 1, 2, 4, 8 … 512
+        ("0.10.2", 128, 35),  # to 256
+        ("0.11.2", 1024, 51 + 51),  # coarser above 256, and once more in full
+        ("0.18.0", 64, 19 + 11),
+    ],
+)
+def test_captured_batch_sizes(release: str, sequences: int, count: int) -> None:
+    assert captured_graphs(inputs_of(LLAMA_8B, release=release, max_num_seqs=sequences)) == count
+
+
+def test_smallest_stage_decides() -> None:
+    """81 layers on two stages: 41 and 40; the last one runs the sampler and holds lm_head."""
+    model = LLAMA_70B.model_copy(update={"layers": 81})
+    inputs = inputs_of(model, pipeline_parallel=2, tensor_parallel=2)
+    budgets = stage_budgets(inputs)
+    pool = block_pool(inputs, budgets)
+    page = 16 * 2 * 4 * 128 * 2
+    by_stage = [budget.kv_cache.best // (page * budget.stage.layers) for budget in budgets]
+    assert [budget.stage.layers for budget in budgets] == [41, 40]
+    assert pool.best == min(by_stage)
+
+
+@given(
+    st.floats(0.3, 0.94),
+    st.floats(0.0, 0.05),
+    st.sampled_from(["0.8.5", "0.10.2", "0.18.0", "0.20.2", "0.33.0"]),
+)
+def test_more_utilization_never_gives_fewer_blocks(
+    utilization: float, more: float, release: str
+) -> None:
+    first, second = (
+        look(utilization=value, release=release, max_model_len=1)
+        for value in (utilization, utilization + more)
+    )
+    assert first.pool and second.pool
+    assert first.pool.best <= second.pool.best
+
+
+@given(st.sampled_from([1, 2, 4, 8]), st.sampled_from([16, 64, 256, 1024]))
+def test_more_ranks_never_hold_fewer_tokens(ranks: int, sequences: int) -> None:
+    one, two = (
+        look(tensor_parallel=count, max_num_seqs=sequences, max_model_len=1)
+        for count in (ranks, 2 * ranks)
+    )
+    assert best_tokens(one) <= best_tokens(two) or 2 * ranks > LLAMA_8B.kv_heads
+
+
+@given(st.integers(1, 200_000), st.integers(1, 100_000))
+def test_the_longest_length_is_the_last_that_fits(blocks: int, limit: int) -> None:
+    found = look().pool
+    assert found is not None
+    longest = found.layout.longest(blocks, limit)
+    assert found.layout.blocks(longest) <= blocks
+    assert longest == limit or found.layout.blocks(longest + 1) > blocks
+
+
+@given(st.integers(16, 8192), st.integers(1, 512))
+def test_bigger_steps_never_leave_more_memory(budget: int, sequences: int) -> None:
+    small = look(token_budget=budget, max_num_seqs=sequences).budgets[0].kv_cache
+    large = look(token_budget=2 * budget, max_num_seqs=sequences).budgets[0].kv_cache
+    assert large.best <= small.best
+    assert small.low <= small.best <= small.high

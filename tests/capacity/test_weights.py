@@ -1,0 +1,148 @@
+"""Weight bytes against arithmetic written out, and against sizes that vLLM logged."""
+
+from __future__ import annotations
+
+import pytest
+from capacity_inputs import LLAMA_8B, LLAMA_70B, LLAMA_70B_FP8, inputs_of
+
+from scheduler_reader.capacity.inputs import CapacityInputs
+from scheduler_reader.capacity.stages import stages
+from scheduler_reader.capacity.weights import MIB, allocated, is_listed, weight_bytes
+from scheduler_reader.knowledge.gpus import GIB
+from scheduler_reader.knowledge.models import ModelFacts
+from scheduler_reader.knowledge.quantization import Quantization
+
+QWEN2_7B = LLAMA_8B.model_copy(
+    update={
+        "id": "qwen2-7b",
+        "hidden_size": 3584,
+        "layers": 28,
+        "attention_heads": 28,
+        "kv_heads": 4,
+        "intermediate_size": 18944,
+        "vocab_size": 152064,
+        "max_position_embeddings": 32768,
+    }
+)
+
+
+def gib(inputs: CapacityInputs, stage: int = 0) -> float:
+    held = stages(inputs.model.layers, inputs.pipeline_parallel)[stage]
+    return weight_bytes(inputs, held) / GIB
+
+
+def test_llama_8b_by_hand() -> None:
+    qkv, out = 4096 * (32 + 8 + 8) * 128, 4096 * 4096
+    mlp = 3 * 4096 * 14336
+    embeddings = 2 * 128256 * 4096
+    rotary = 131072 * 128
+    by_hand = 2 * (32 * (qkv + out + mlp) + embeddings + rotary) / GIB
+    assert by_hand == pytest.approx(14.988, abs=0.001)
+    assert gib(inputs_of(LLAMA_8B)) == pytest.approx(by_hand, rel=1e-4)
+
+
+@pytest.mark.parametrize(
+    ("model", "ranks", "logged_gib"),
+    [
+        (LLAMA_8B, 1, 14.9888),  # vLLM 0.6.4
+        (QWEN2_7B, 1, 14.2488),  # vLLM 0.10.1.1: 2 MiB pages add 2 MiB a layer
+        (QWEN2_7B, 2, 7.1217),
+    ],
+)
+def test_logged_sizes(model: ModelFacts, ranks: int, logged_gib: float) -> None:
+    assert gib(inputs_of(model, tensor_parallel=ranks)) == pytest.approx(logged_gib, abs=0.002)
+
+
+def test_llama_70b_fp8_keeps_embeddings_in_16_bits() -> None:
+    linears = 80 * (8192 * 10240 + 8192 * 8192 + 3 * 8192 * 28672)
+    embeddings = 2 * 128256 * 8192
+    by_hand = (linears + 2 * embeddings) / GIB
+    assert by_hand == pytest.approx(67.66, abs=0.01)
+    assert gib(inputs_of(LLAMA_70B_FP8)) == pytest.approx(by_hand, rel=2e-3)
+
+
+def test_online_fp8_equals_an_fp8_checkpoint() -> None:
+    online = Quantization(method="fp8", weight_bits=8, unquantized=("lm_head",))
+    assert gib(inputs_of(LLAMA_70B, quantization=online)) == gib(inputs_of(LLAMA_70B_FP8))
+
+
+def test_four_bits_with_groups_of_128() -> None:
+    awq = Quantization(method="awq", weight_bits=4, group_size=128, unquantized=("lm_head",))
+    linears = 32 * (4096 * 6144 + 4096 * 4096 + 3 * 4096 * 14336)
+    per_weight = 0.5 + (2 + 0.5) / 128  # a 16-bit scale and a 4-bit zero point a group
+    by_hand = linears * per_weight + 2 * 2 * 128256 * 4096 + 2 * 131072 * 128
+    assert gib(inputs_of(LLAMA_8B, quantization=awq)) == pytest.approx(by_hand / GIB, rel=2e-3)
+
+
+def test_tensor_parallel_replicates_kv_heads() -> None:
+    """Sixteen ranks of eight KV heads: each holds one head, as eight ranks do."""
+    eight, sixteen = (inputs_of(LLAMA_70B, tensor_parallel=n) for n in (8, 16))
+    rotary = 2 * 131072 * 128 / GIB
+    kv_rows = 2 * 80 * 2 * 128 * 8192 / GIB
+    split_8, split_16 = (gib(i) - rotary - kv_rows for i in (eight, sixteen))
+    assert split_16 == pytest.approx(split_8 / 2, rel=2e-3)
+
+
+def test_vocabulary_is_padded_to_64_rows_a_rank() -> None:
+    odd = LLAMA_8B.model_copy(update={"vocab_size": 128001})
+    padded = LLAMA_8B.model_copy(update={"vocab_size": 128064})
+    assert gib(inputs_of(odd)) == gib(inputs_of(padded))
+
+
+def test_tied_embeddings_are_held_once_on_one_stage() -> None:
+    tied = LLAMA_8B.model_copy(update={"tied_embeddings": True})
+    embedding = 2 * 128256 * 4096 / GIB
+    assert gib(inputs_of(LLAMA_8B)) - gib(inputs_of(tied)) == pytest.approx(embedding, rel=1e-3)
+    first, last = (gib(inputs_of(tied, pipeline_parallel=2), stage) for stage in (0, 1))
+    assert first == last  # the last stage needs the matrix too
+
+
+def test_mixture_of_experts_with_and_without_expert_parallelism() -> None:
+    moe = LLAMA_8B.model_copy(
+        update={"experts": 8, "experts_per_token": 2, "moe_intermediate_size": 14336}
+    )
+    dense_share = gib(inputs_of(LLAMA_8B, tensor_parallel=4))
+    split = gib(inputs_of(moe, tensor_parallel=4))
+    dealt = gib(inputs_of(moe, tensor_parallel=4, expert_parallel=True))
+    one_expert = 2 * 32 * 3 * 4096 * 14336 / GIB
+    assert split == pytest.approx(dense_share + 7 * one_expert / 4, rel=2e-3)
+    assert dealt == pytest.approx(split, rel=2e-3)
+
+
+@pytest.mark.parametrize(
+    ("layers", "count", "sizes"),
+    [(80, 1, [80]), (32, 3, [11, 11, 10]), (61, 4, [15, 15, 16, 15])],
+)
+def test_left_over_layers_go_before_the_last_stage(
+    layers: int, count: int, sizes: list[int]
+) -> None:
+    assert [stage.layers for stage in stages(layers, count)] == sizes
+
+
+@pytest.mark.parametrize(
+    ("size", "handed_out"),
+    [
+        (100, 512),
+        (5 * MIB, 5 * MIB),
+        (int(31.5 * MIB), 32 * MIB),  # half a MiB over: kept
+        (int(24.5 * MIB), int(24.5 * MIB)),  # a MiB and a half over: given back
+    ],
+)
+def test_allocator(size: int, handed_out: int) -> None:
+    assert allocated(size) == handed_out
+
+
+@pytest.mark.parametrize(
+    ("pattern", "is_match"),
+    [
+        ("lm_head", False),
+        ("self_attn", True),
+        ("model.layers.3.self_attn.q_proj", True),
+        ("model.layers.31.self_attn.q_proj", False),
+        ("re:.*self_attn.*", True),
+        ("*q_proj", True),
+        ("q_pro", False),
+    ],
+)
+def test_module_patterns(pattern: str, is_match: bool) -> None:
+    assert is_listed("model.layers.3.self_attn.q_proj", [pattern]) is is_match
