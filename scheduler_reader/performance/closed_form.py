@@ -30,6 +30,8 @@ from scheduler_reader.workload import Slo, Workload
 
 ORIGIN = Origin("derived", "closed form of the steady state and the start-up burst")
 
+NEAR_CAPACITY = 0.97  # of the capacity: a load beyond it is evaluated there, with its backlog
+
 
 def estimate_performance(
     engine: ResolvedEngine, plan: CapacityPlan, workload: Workload, slo: Slo
@@ -150,25 +152,33 @@ class _Load:
         return self._estimate(outcome)
 
     def open(self) -> PerformanceEstimate:
-        """An open loop: the offered rate is served, or it is above the capacity and said so."""
+        """An open loop: the offered rate is served, or it is above the capacity and said so.
+
+        Only what exceeds the capacity by more than the step model may be wrong by is called
+        saturated; in between, the engine is taken to run just below its capacity and the backlog
+        of the finite run is added to the wait.
+        """
         assert self.workload.rate is not None
         offered, replica = self.workload.rate / self.replicas, self.replica
         full = replica.flow(self.seats)
         capacity = full.requests_per_s
-        point = None if offered >= capacity else self._serving(offered)
+        backlog_s = self.workload.num_requests / self.replicas / 2
+        late_s = backlog_s * max(0.0, 1 / capacity - 1 / offered)
+        shift = frontend_seconds() + late_s
+        served = min(offered, NEAR_CAPACITY * capacity)
+        is_sustained = offered < capacity * (1 + replica.step.spread)
+        point = self._serving(served) if is_sustained else None
         if point is None:
-            backlog_s = self.workload.num_requests / self.replicas / 2
-            late_s = backlog_s * max(0.0, 1 / capacity - 1 / offered)
-            waiting = WaitingTime(0.0, 0.0, 0.0, frontend_seconds() + full.prefill_s + late_s, 0.0)
+            waiting = WaitingTime(0.0, 0.0, 0.0, shift + full.prefill_s, 0.0)
             waits = self.seats + late_s * capacity
             outcome = _Outcome(full, waiting, full.itl_s, capacity, waits, capacity, 0.0, True)
             return self._estimate(outcome)
-        seat_s = queue_wait(offered / capacity, self.seats, point.residence_s)
-        scale = point.prefill_wait_s + seat_s
-        shift = frontend_seconds() + point.prefill_s - point.prefill_wait_s
-        waiting = WaitingTime(0.0, 0.0, 0.0, shift, scale)
-        inside = offered * (point.residence_s + seat_s)
-        return self._estimate(_Outcome(point, waiting, point.itl_s, offered, inside, capacity))
+        seat_s = queue_wait(served / capacity, self.seats, point.residence_s)
+        steady_s = shift + point.prefill_s - point.prefill_wait_s
+        waiting = WaitingTime(0.0, 0.0, 0.0, steady_s, point.prefill_wait_s + seat_s)
+        rate = min(offered, capacity)
+        inside = rate * (point.residence_s + seat_s + late_s)
+        return self._estimate(_Outcome(point, waiting, point.itl_s, rate, inside, capacity))
 
     def _serving(self, rate: float) -> OperatingPoint | None:
         """The state at an offered rate: residents by Little's law, met by arrivals as they are."""

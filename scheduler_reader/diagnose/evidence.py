@@ -1,0 +1,146 @@
+"""Say in sentences, with this deployment's numbers, why a verdict is what it is."""
+
+from __future__ import annotations
+
+from scheduler_reader.capacity.plan import CapacityPlan
+from scheduler_reader.diagnose.lifts import Lifted, Situation
+from scheduler_reader.diagnose.objective import WORTH_NAMING, Gain
+from scheduler_reader.diagnose.verdict import Kind, Lift
+from scheduler_reader.resolve.engine import ResolvedEngine
+
+GIB = 1024**3
+METRIC_WORDS = {
+    "output_tokens_per_s": "output tokens/s",
+    "goodput_requests_per_s": "requests/s within the SLO",
+    "ttft_ms.p99": "ms TTFT p99",
+    "itl_ms.p99": "ms ITL p99",
+    "capacity_requests_per_s": "requests/s at most",
+}
+
+
+def does_not_start(engine: ResolvedEngine, plan: CapacityPlan) -> tuple[str, ...]:
+    """What fills the memory of an engine that cannot start."""
+    sentences = [f"vLLM {engine.release.name} does not start: {plan.reason}"]
+    memory = plan.memory
+    if memory is not None:
+        sentences.append(
+            f"of {memory.budget / GIB:.1f} GiB a GPU may use, weights take "
+            f"{memory.weights / GIB:.1f} GiB and the profile run {memory.activation / GIB:.1f} GiB: "
+            f"{max(0.0, memory.kv_cache) / GIB:.1f} GiB are left for KV blocks"
+        )
+    if plan.largest_max_model_len:
+        sentences.append(f"the largest max_model_len that fits is {plan.largest_max_model_len:,}")
+    return tuple(sentences)
+
+
+def binding(
+    situation: Situation, limit: Lifted, gain: Gain, lifts: tuple[Lift, ...]
+) -> tuple[str, ...]:
+    """What binds, at which load, what it costs, and why the other limits do not."""
+    why = {
+        "kv_starvation": _kv_sentence,
+        "admission_stall": _seats_sentence,
+        "chunk_too_large": _budget_sentence,
+        "chunk_too_small": _small_budget_sentence,
+        "prefill_unchunked": _unchunked_sentence,
+    }[limit.kind](situation)
+    cost = f"without that limit ({limit.limit}) this load gets {_change(gain)}"
+    rest = tuple(_other(situation, lift) for lift in lifts if lift.limit != limit.limit)
+    return (why, cost, *rest)
+
+
+def saturated(situation: Situation) -> tuple[str, ...]:
+    """An offered rate that no setting of the scheduler serves."""
+    base, rate = situation.base, situation.workload.rate or 0.0
+    capacity = base.capacity_requests_per_s or 0.0
+    return (
+        f"{rate:,.4g} requests/s are offered, the engine sustains {capacity:,.4g}: the queue grows "
+        "for as long as the load lasts, so no latency tail is given",
+    )
+
+
+def hardware(situation: Situation, kind: Kind, share: float) -> tuple[str, ...]:
+    """No limit of the scheduler costs anything: what the step's time is spent on."""
+    base = situation.base
+    spent = {
+        "decode_floor": "reading weights and KV cache",
+        "compute_bound": "arithmetic, mostly prefill",
+        "communication_bound": "all-reduces between the tensor-parallel ranks",
+        "host_bound": "work of the CPU a step and a sequence",
+    }[kind]
+    sentences = [
+        f"{share:.0%} of the engine's time goes into {spent}",
+        f"no limit of the scheduler, lifted alone, gains {WORTH_NAMING:.0%}",
+    ]
+    if kind == "decode_floor":
+        sentences.insert(
+            1,
+            f"one stream cannot get a token faster than {base.floor.itl_ms:.1f} ms on this GPU; "
+            f"this load gets one every {base.tpot_ms:.1f} ms",
+        )
+    return tuple(sentences)
+
+
+def _kv_sentence(situation: Situation) -> str:
+    plan, workload = situation.plan, situation.workload
+    held = workload.input_tokens.mean + workload.output_tokens.mean / 2
+    blocks = f"{plan.num_blocks:,} KV blocks" if plan.num_blocks else "the KV blocks"
+    tokens = (plan.num_blocks or 0) * (plan.block_size or 0)
+    size = f" ({tokens:,} tokens)" if tokens else ""
+    return (
+        f"{blocks}{size} hold about {situation.base.running:,.0f} requests of {held:,.0f} tokens "
+        f"at a time, so {situation.base.waiting:,.0f} wait for blocks"
+    )
+
+
+def _seats_sentence(situation: Situation) -> str:
+    return (
+        f"max_num_seqs {situation.max_num_seqs:,} fills first: {situation.base.running:,.0f} "
+        f"requests run and {situation.base.waiting:,.0f} wait while KV blocks are free"
+    )
+
+
+def _budget_sentence(situation: Situation) -> str:
+    itl = situation.base.itl_ms
+    tail = f"; ITL p99 is {itl.p99:,.0f} ms beside a median of {itl.p50:,.0f} ms" if itl.p99 else ""
+    prompt = min(situation.token_budget, situation.workload.input_tokens.mean)
+    return (
+        f"a step that carries {prompt:,.0f} prompt tokens (max_num_batched_tokens "
+        f"{situation.token_budget:,}) holds up every stream{tail}"
+    )
+
+
+def _small_budget_sentence(situation: Situation) -> str:
+    prompt = situation.workload.input_tokens.mean
+    steps = prompt / situation.token_budget
+    return (
+        f"a prompt of {prompt:,.0f} tokens takes {max(1, round(steps)):,} steps of at most "
+        f"{situation.token_budget:,} tokens, and every step reads all weights"
+    )
+
+
+def _unchunked_sentence(situation: Situation) -> str:
+    prompt, itl = situation.workload.input_tokens.mean, situation.base.itl_ms
+    tail = f" (ITL p99 {itl.p99:,.0f} ms)" if itl.p99 else ""
+    return f"a prompt of {prompt:,.0f} tokens is computed in one step that every stream waits for{tail}"
+
+
+def _other(situation: Situation, lift: Lift) -> str:
+    if lift.gain >= WORTH_NAMING:
+        return f"{lift.limit} alone would gain less: {lift.gain:.0%}"
+    reasons = {
+        "KV blocks": f"KV blocks are no limit: lifted alone they gain {lift.gain:.0%}",
+        "max_num_seqs": f"max_num_seqs {situation.max_num_seqs:,} is no limit: "
+        f"lifted alone it gains {lift.gain:.0%}",
+    }
+    budget = situation.token_budget
+    return reasons.get(
+        lift.limit,
+        f"the token budget of {budget:,} is no limit: the best other one gains {lift.gain:.0%}",
+    )
+
+
+def _change(gain: Gain) -> str:
+    words = METRIC_WORDS[gain.metric]
+    much = f"{gain.gain:+.0%}" if gain.gain < 2 else f"{1 + gain.gain:.0f} times as much"
+    return f"{gain.after:,.4g} instead of {gain.before:,.4g} {words} ({much})"

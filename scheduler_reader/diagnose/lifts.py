@@ -1,0 +1,113 @@
+"""Lift one limit at a time, and what the workload gets without it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from typing import TypeAlias
+
+from scheduler_reader.capacity.plan import CapacityPlan
+from scheduler_reader.diagnose.verdict import Default, Kind
+from scheduler_reader.performance.estimate import PerformanceEstimate
+from scheduler_reader.resolve.engine import ResolvedEngine
+from scheduler_reader.value import Known, Unknown, Value
+from scheduler_reader.workload import Slo, Workload
+
+# How an engine's performance is found: the closed form, or a simulator with the same signature.
+Evaluate: TypeAlias = Callable[
+    [ResolvedEngine, CapacityPlan, Workload, Slo], Value[PerformanceEstimate]
+]
+
+UNLIMITED = 10**9
+TOKEN_BUDGETS = (256, 512, 1024, 2048, 4096, 8192, 16384, 32768)
+
+
+@dataclass(frozen=True, slots=True)
+class Lifted:
+    """An engine without one of its limits, and what it then gets."""
+
+    limit: str  # in words, with the value it is lifted to
+    default: Default
+    kind: Kind
+    estimate: PerformanceEstimate
+
+
+@dataclass(frozen=True, slots=True)
+class Situation:
+    """The engine under its workload; `base` is what it gets as it is."""
+
+    engine: ResolvedEngine
+    plan: CapacityPlan
+    workload: Workload
+    slo: Slo
+    base: PerformanceEstimate
+    evaluate: Evaluate
+
+    @property
+    def token_budget(self) -> int:
+        return int(self.engine.get("max_num_batched_tokens"))
+
+    @property
+    def max_num_seqs(self) -> int:
+        return int(self.engine.get("max_num_seqs"))
+
+    @property
+    def is_chunked(self) -> bool:
+        return self.engine.get("enable_chunked_prefill") is not False
+
+
+def lifted_limits(situation: Situation) -> tuple[Lifted, ...]:
+    """Every limit lifted alone.  Budgets that a release would refuse are not tried."""
+    return (
+        *_without_kv_limit(situation),
+        *_without_seat_limit(situation),
+        *_with_other_budgets(situation),
+    )
+
+
+def _without_kv_limit(situation: Situation) -> Iterator[Lifted]:
+    plan = replace(
+        situation.plan, num_blocks=UNLIMITED, workload_concurrency=float(UNLIMITED), starts=True
+    )
+    estimate = _evaluated(situation, situation.engine, plan)
+    if estimate is not None:
+        yield Lifted("KV blocks", "paged_attention", "kv_starvation", estimate)
+
+
+def _without_seat_limit(situation: Situation) -> Iterator[Lifted]:
+    """More seats than the token budget has tokens would decode nobody faster."""
+    changes: dict[str, int | None] = {"max_num_seqs": UNLIMITED}
+    if "max_num_active_seqs" in situation.engine.settings:
+        changes["max_num_active_seqs"] = None
+    engine = situation.engine.with_values(**changes)
+    estimate = _evaluated(situation, engine, situation.plan)
+    if estimate is not None:
+        yield Lifted("max_num_seqs", "continuous_batching", "admission_stall", estimate)
+
+
+def _with_other_budgets(situation: Situation) -> Iterator[Lifted]:
+    current = situation.token_budget
+    needed = min(situation.max_num_seqs, situation.workload.concurrency or UNLIMITED)
+    for budget in TOKEN_BUDGETS:
+        if budget < needed or (situation.is_chunked and budget == current):
+            continue
+        engine = situation.engine.with_values(
+            max_num_batched_tokens=budget, enable_chunked_prefill=True
+        )
+        estimate = _evaluated(situation, engine, situation.plan)
+        if estimate is None:
+            continue
+        limit = f"max_num_batched_tokens {budget:,}"
+        kind: Kind = "chunk_too_large" if budget < current else "chunk_too_small"
+        if not situation.is_chunked:
+            limit, kind = f"prefill chunked to {budget:,} tokens", "prefill_unchunked"
+        yield Lifted(limit, "chunked_prefill", kind, estimate)
+
+
+def _evaluated(
+    situation: Situation, engine: ResolvedEngine, plan: CapacityPlan
+) -> PerformanceEstimate | None:
+    estimate: Known[PerformanceEstimate] | Unknown = situation.evaluate(
+        engine, plan, situation.workload, situation.slo
+    )
+    return None if isinstance(estimate, Unknown) else estimate.value

@@ -1,0 +1,142 @@
+"""What to change, in order: each change alone on top of the ones before, predicted anew.
+
+Every candidate is one setting (or the two halves of one decision, such as fewer tensor-parallel
+ranks for more replicas).  The engine with that change goes through the capacity plan and the
+performance estimate again; the change that gains most comes first.  Changes that trade accuracy
+are tried only when nothing else gains, and no change needs another GPU.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+from scheduler_reader.capacity import plan_capacity
+from scheduler_reader.capacity.plan import CapacityPlan
+from scheduler_reader.diagnose.candidates import Change, changes, lossy_changes, starting_changes
+from scheduler_reader.diagnose.lifts import Evaluate
+from scheduler_reader.diagnose.objective import Gain, goodput_gain, tail_gain, throughput_gain
+from scheduler_reader.diagnose.verdict import TuningStep
+from scheduler_reader.knowledge.metrics import metric_name
+from scheduler_reader.performance import operating_estimate
+from scheduler_reader.performance.estimate import PerformanceEstimate
+from scheduler_reader.resolve.engine import ResolvedEngine
+from scheduler_reader.value import Unknown
+from scheduler_reader.workload import Slo, Workload
+
+WORTH_CHANGING = 0.03  # the smallest predicted gain that is worth a restart
+MOST_STEPS = 3
+
+Plan: TypeAlias = Callable[[ResolvedEngine, Workload], CapacityPlan]
+
+
+@dataclass(frozen=True, slots=True)
+class _State:
+    engine: ResolvedEngine
+    plan: CapacityPlan
+    estimate: PerformanceEstimate | None
+
+
+@dataclass(frozen=True, slots=True)
+class _Search:
+    """The load to tune for, and how a changed engine is planned and evaluated."""
+
+    workload: Workload
+    slo: Slo
+    evaluate: Evaluate
+    plan: Plan
+
+    def state(self, engine: ResolvedEngine, plan: CapacityPlan | None = None) -> _State:
+        plan = plan or self.plan(engine, self.workload)
+        if plan.starts is False:
+            return _State(engine, plan, None)
+        estimate = self.evaluate(engine, plan, self.workload, self.slo)
+        return _State(engine, plan, None if isinstance(estimate, Unknown) else estimate.value)
+
+    def gain(self, before: PerformanceEstimate, after: PerformanceEstimate) -> Gain:
+        """Goodput where an SLO is set and reached at all, else throughput, else the tails."""
+        if self.slo.is_set and after.goodput_requests_per_s > 0:
+            return goodput_gain(before, after)
+        more = throughput_gain(before, after)
+        return more if abs(more.gain) >= WORTH_CHANGING else tail_gain(before, after)
+
+    def best(self, state: _State, among: Iterable[Change]) -> tuple[Change, _State] | None:
+        """The change with the largest gain worth a restart, and the state it leads to."""
+        assert state.estimate is not None
+        best, top = None, WORTH_CHANGING
+        for change in among:
+            after = self.state(state.engine.with_values(**change.set))
+            if after.estimate is None:
+                continue
+            gain = self.gain(state.estimate, after.estimate).gain
+            if gain > top:
+                best, top = (change, after), gain
+        return best
+
+
+def tune(
+    engine: ResolvedEngine,
+    plan: CapacityPlan,
+    workload: Workload,
+    slo: Slo,
+    evaluate: Evaluate = operating_estimate,
+) -> tuple[TuningStep, ...]:
+    """The ordered changes with their predicted effect; empty where nothing gains or is known.
+
+    An engine that does not start gets the changes that make it start first, each by itself
+    enough, then none: the numbers it gets with them stand in `after`.
+    """
+    search = _Search(workload, slo, evaluate, plan_capacity)
+    state = search.state(engine, plan)
+    if plan.starts is False:
+        return _starting(search, state)
+    steps: list[TuningStep] = []
+    while state.estimate is not None and len(steps) < MOST_STEPS:
+        found = search.best(state, changes(state.engine, workload, state.estimate))
+        found = found or search.best(state, lossy_changes(state.engine))
+        if found is None:
+            break
+        change, after = found
+        steps.append(_step(len(steps) + 1, change, state, after))
+        state = after
+    return tuple(steps)
+
+
+def _starting(search: _Search, state: _State) -> tuple[TuningStep, ...]:
+    steps: list[TuningStep] = []
+    for change in starting_changes(state.engine, state.plan):
+        after = search.state(state.engine.with_values(**change.set))
+        if after.plan.starts:
+            steps.append(_step(len(steps) + 1, change, state, after))
+    return tuple(steps)
+
+
+def _step(order: int, change: Change, before: _State, after: _State) -> TuningStep:
+    return TuningStep(
+        order=order,
+        set=dict(change.set),
+        because=change.because,
+        before=_figures(before),
+        after=_figures(after),
+        watch=metric_name(change.watch, before.engine.release),
+    )
+
+
+def _figures(state: _State) -> Mapping[str, float]:
+    """The numbers a change is judged by, as far as they are known."""
+    figures: dict[str, Any] = {
+        "kv_cache_tokens": state.plan.kv_cache_tokens,
+        "max_concurrency": state.plan.max_concurrency,
+    }
+    estimate = state.estimate
+    if estimate is not None:
+        figures |= {
+            "output_tokens_per_s": estimate.output_tokens_per_s,
+            "goodput_requests_per_s": estimate.goodput_requests_per_s,
+            "ttft_ms.mean": estimate.ttft_ms.mean,
+            "ttft_ms.p99": estimate.ttft_ms.p99,
+            "itl_ms.mean": estimate.itl_ms.mean,
+            "itl_ms.p99": estimate.itl_ms.p99,
+        }
+    return {name: float(value) for name, value in figures.items() if value is not None}
