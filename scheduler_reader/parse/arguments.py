@@ -8,7 +8,7 @@ what the file says: a spelling that some release refuses still has its value.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 from scheduler_reader.knowledge.flags import FlagTable
@@ -88,4 +88,12 @@ def read_arguments(engine: ParsedEngine, table: FlagTable) -> FlagReading:
     reader.read(config.words, dotted)
     reader.check_model_place(engine.words)
     reader.read(engine.words, dotted)
-    return reader.reading()
+    return _checked(reader.reading())
+
+
+def _checked(reading: FlagReading) -> FlagReading:
+    """The reading with an issue for every value that the config classes refuse."""
+    from scheduler_reader.parse.serve_flags import serve_flags
+
+    _, issues = serve_flags(reading)
+    return replace(reading, issues=(*reading.issues, *issues)) if issues else reading

@@ -69,7 +69,9 @@ class ShellScript:
             if isinstance(token, ShellWord):
                 words.append(token)
             elif isinstance(token, Operator):
-                if self._ends_pattern(token):
+                if self._in_pattern() and token.text == "|":
+                    continue
+                if self._in_pattern() and token.text == ")":
                     self._open_arm(words)
                 elif not (token.text == "(" and _closes_at_once(tokens, index)):
                     yield from self._command(words, _heredoc(tokens, index))
@@ -128,9 +130,9 @@ class ShellScript:
             self._end_arm()
         self.blocks[-1].in_arm = keyword != "elif"
 
-    def _ends_pattern(self, token: Operator) -> bool:
+    def _in_pattern(self) -> bool:
         block = self.blocks[-1] if self.blocks else None
-        return token.text == ")" and block is not None and block.kind == "case" and not block.in_arm
+        return block is not None and block.kind == "case" and not block.in_arm
 
     def _open_arm(self, pattern: list[ShellWord]) -> None:
         block = self.blocks[-1]
