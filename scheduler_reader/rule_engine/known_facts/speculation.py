@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from scheduler_reader.data import documents
 from scheduler_reader.rule_engine.sources import Sources
 from scheduler_reader.value import Unknown
 
@@ -18,6 +19,7 @@ SAME_AS_KEY = {
     "prompt_lookup_max": ("ngram_prompt_lookup_max",),
     "prompt_lookup_min": ("ngram_prompt_lookup_min",),
 }
+METHODS_FILE = "speculative_methods.yaml"
 STARTERS = ("speculative_config", "speculative_model", "spec_method", "spec_model", "spec_tokens")
 
 
@@ -50,6 +52,13 @@ def speculative_method(sources: Sources) -> str | Unknown | None:
     if "eagle-" in name:
         return "eagle"
     return Unknown(f"the method is not written; vLLM reads it from the config.json of {model}")
+
+
+def speculative_methods(sources: Sources) -> list[str]:
+    """The speculative methods that the release has."""
+    release = sources.engine.release
+    ranges = documents("compat_matrix", METHODS_FILE)[METHODS_FILE]["methods"]
+    return [method for method, (first, last) in ranges.items() if release.within(first, last)]
 
 
 def speculative_model(sources: Sources) -> str | Unknown | None:
