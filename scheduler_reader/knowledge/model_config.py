@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -117,10 +117,11 @@ def _known() -> dict[str, Any]:
 
 
 def _spelled(config: Mapping[str, Any], field: str) -> Any:
-    for key in _known()["spellings"][field]:
-        if config.get(key) is not None:
-            return config[key]
-    return None
+    return _first(config, _known()["spellings"][field])
+
+
+def _first(config: Mapping[str, Any], keys: Iterable[str]) -> Any:
+    return next((config[key] for key in keys if config.get(key) is not None), None)
 
 
 def _missing(field: str) -> Any:
@@ -183,7 +184,16 @@ def _vision(config: Mapping[str, Any]) -> dict[str, Any] | None:
 
 
 def _extra(text: Mapping[str, Any]) -> dict[str, Any]:
-    extra = {key: text[key] for key in _known()["extra"] if text.get(key) is not None}
+    extra = {
+        name: value
+        for name, keys in _known()["extra"].items()
+        if (value := _first(text, keys)) is not None
+    }
+    linear = text.get("linear_attn_config") or {}
+    if linear:  # Kimi Linear: as many key heads as value heads
+        extra |= {f"linear_{kind}_heads": linear["num_heads"] for kind in ("key", "value")}
+        extra |= {f"linear_{kind}_head_dim": linear["head_dim"] for kind in ("key", "value")}
+        extra["linear_conv_kernel"] = linear["short_conv_kernel_size"]
     if text.get("block_configs"):  # Nemotron NAS: a multiple of 256, as DeciLM computes it
         multipliers = [block["ffn"].get("ffn_mult") or 0 for block in text["block_configs"]]
         sizes = [int(2 * factor * text["hidden_size"] / 3) for factor in multipliers]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from typing import Any
 
@@ -40,9 +41,15 @@ def read_quantization(
         return None
     method = str(declared.get("quant_method") or _guess_method(declared)).lower()
     reader = _READERS.get(method, _by_bits)
-    return Quantization.model_validate(
-        {"method": method, "raw": dict(declared), **reader(declared)}
-    )
+    fields = {"method": method, "raw": dict(declared), **reader(declared)}
+    layers = _algorithm_by_layer((exported or {}).get("quantization", {}))
+    if (
+        method == "fp8" and layers
+    ):  # an fp8 checkpoint whose experts were exported in another format
+        fields["mixed_bits"] = {name: layer["weight_bits"] for name, layer in layers.items()}
+    elif config.get("expert_dtype") == "fp4":  # DeepSeek V4: routed experts in fp4, the rest in fp8
+        fields["mixed_bits"] = {"*.mlp.experts.*": 4}
+    return Quantization.model_validate(fields)
 
 
 def _guess_method(declared: Mapping[str, Any]) -> str:
@@ -127,12 +134,9 @@ def _is_pair(weights: Mapping[str, Any]) -> bool:
 
 def _modelopt(declared: Mapping[str, Any]) -> dict[str, Any]:
     """NVIDIA ModelOpt: `quant_algo`, or compressed-tensors groups, or one algorithm a layer."""
-    algorithms = documents("compat_matrix", "quantization.yaml")["quantization.yaml"]["modelopt"]
+    algorithms = _data()["modelopt"]
     kv_dtype = _kv_dtype(declared.get("kv_cache_scheme") or declared.get("kv_cache_quant_algo"))
-    layers = {
-        name: algorithms[rule["quant_algo"]]
-        for name, rule in (declared.get("quantized_layers") or {}).items()
-    }
+    layers = _algorithm_by_layer(declared)
     if layers:
         main = min(layers.values(), key=lambda algorithm: algorithm["weight_bits"])
         mixed = {
@@ -152,6 +156,12 @@ def _modelopt(declared: Mapping[str, Any]) -> dict[str, Any]:
     return {**fields, "unquantized": _unquantized(declared), "kv_cache_dtype": kv_dtype}
 
 
+def _algorithm_by_layer(declared: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
+    """Module pattern → algorithm of a ModelOpt export that mixes them."""
+    layers = declared.get("quantized_layers") or {}
+    return {_module(name): _data()["modelopt"][rule["quant_algo"]] for name, rule in layers.items()}
+
+
 _READERS = {
     "fp8": _fp8,
     "fbgemm_fp8": _fp8,
@@ -167,8 +177,20 @@ _READERS = {
 def _unquantized(declared: Mapping[str, Any]) -> tuple[str, ...]:
     for key in ("ignore", "exclude_modules", "modules_to_not_convert", "ignored_layers"):
         if declared.get(key):
-            return tuple(declared[key])
+            return tuple(dict.fromkeys(_module(name) for name in declared[key]))
     return tuple(declared.get("llm_int8_skip_modules") or ())
+
+
+def _module(pattern: str) -> str:
+    """A module pattern with the names most checkpoints use: `model.layers.0.mlp.shared_expert`."""
+    for old, new in _data()["module_names"]:
+        pattern = re.sub(old, new, pattern)
+    return pattern
+
+
+def _data() -> dict[str, Any]:
+    known: dict[str, Any] = documents("compat_matrix", "quantization.yaml")["quantization.yaml"]
+    return known
 
 
 def _kv_dtype(scheme: object) -> str | None:
@@ -179,8 +201,7 @@ def _kv_dtype(scheme: object) -> str | None:
 
 
 def _known_method(name: str) -> dict[str, Any]:
-    methods = documents("compat_matrix", "quantization.yaml")["quantization.yaml"]["methods"]
-    return dict(methods.get(name) or {})
+    return dict(_data()["methods"].get(name) or {})
 
 
 def from_flag(flag: str) -> Quantization | None:
