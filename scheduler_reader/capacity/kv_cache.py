@@ -120,8 +120,9 @@ def layout(inputs: CapacityInputs, stage: Stage) -> KvLayout:
 
 def _attention_layers(inputs: CapacityInputs, stage: Stage) -> dict[LayerKind, int]:
     model, counts = inputs.model, dict[LayerKind, int]()
-    if model.extra.get("global_head_dim") or model.extra.get("kv_shared_layers"):
-        raise MissingFactError("layers of unequal KV size or with shared KV are not modelled")
+    for fact, words in table()["unmodelled_kv"].items():
+        if model.extra.get(fact):
+            raise MissingFactError(f"the KV layout of {model.id} is not modelled: {words}")
     for kind in stage.kinds(model):
         if kind in ("linear", "mamba"):
             raise MissingFactError(f"the KV layout of {kind} layers is not modelled")
@@ -175,12 +176,16 @@ def page_bytes(inputs: CapacityInputs) -> float:
 
 
 def token_layer_bytes(model: ModelFacts, kv_dtype: str, ranks: int) -> float:
-    """KV bytes of one token in one layer on one rank."""
-    formats = table()["mla_bytes_per_token"]
+    """KV bytes of one token in one layer on one rank.
+
+    Sparse attention's indexer keeps a key of its own (DeepSeek V3.2: deepseek_v2.py,
+    DeepseekV32IndexerCache).
+    """
     if model.uses_mla:
-        if kv_dtype in formats:
-            return float(formats[kv_dtype])
+        formats = table()["mla_bytes_per_token"]
         width = int(model.kv_lora_rank or 0) + int(model.qk_rope_head_dim or 0)
-        return float(width * table()["kv_cache_dtypes"][kv_dtype])
+        latent = formats.get(kv_dtype) or width * table()["kv_cache_dtypes"][kv_dtype]
+        indexed = int(model.extra.get("index_head_dim") or 0)  # 8-bit keys and a 32-bit scale
+        return float(latent + (indexed + 4 if indexed else 0))
     heads = heads_per_rank(model.kv_heads, ranks)
     return float(2 * heads * model.head_dim * table()["kv_cache_dtypes"][kv_dtype])

@@ -46,10 +46,20 @@ def layer_matrices(inputs: CapacityInputs, index: int, kind: LayerKind) -> Itera
             if model.uses_mla
             else _attention(model, ranks, attention)
         )
-    if model.is_moe and index >= model.dense_layers:
+    pattern = model.extra.get("hybrid_pattern")  # one sublayer a layer: M, *, E or -
+    if pattern and pattern[index] in "M*":
+        return
+    has_experts = pattern[index] == "E" if pattern else index >= model.dense_layers
+    if model.is_moe and has_experts:
         yield from _experts(inputs, f"{prefix}.mlp")
-    elif model.intermediate_size:
-        yield from _mlp(model, model.intermediate_size / ranks, f"{prefix}.mlp")
+    elif width := intermediate_size(model, index):
+        yield from _mlp(model, width / ranks, f"{prefix}.mlp")
+
+
+def intermediate_size(model: ModelFacts, index: int) -> int:
+    """The MLP width of a layer: a few models give one for every layer."""
+    sizes = model.extra.get("intermediate_sizes")
+    return int(sizes[index] if sizes else model.intermediate_size or 0)
 
 
 def heads_per_rank(heads: int, ranks: int) -> int:
@@ -60,7 +70,7 @@ def heads_per_rank(heads: int, ranks: int) -> int:
 def _attention(model: ModelFacts, ranks: int, prefix: str) -> Iterator[Matrix]:
     heads = heads_per_rank(model.attention_heads, ranks) * model.head_dim
     kv_heads = heads_per_rank(model.kv_heads, ranks) * model.head_dim
-    gate = heads if model.architecture in table()["gated_attention"] else 0
+    gate = heads if model.extra.get("attention_output_gate") else 0
     yield Matrix(f"{prefix}.q_proj", heads + gate + 2 * kv_heads, model.hidden_size)
     yield Matrix(f"{prefix}.o_proj", model.hidden_size, heads)
 
@@ -84,6 +94,10 @@ def _latent_attention(model: ModelFacts, ranks: int, prefix: str) -> Iterator[Ma
         yield Matrix(f"{prefix}.kv_a_proj_with_mqa", latent + rope, model.hidden_size)
     yield Matrix(f"{prefix}.kv_b_proj", heads * (nope + value), latent)
     yield Matrix(f"{prefix}.kv_b_proj", heads * (nope + value), latent, plain=True)
+    if indexed := model.extra.get("index_head_dim"):  # sparse attention's indexer, replicated
+        index_heads = _fact(model, "index_n_heads")
+        yield Matrix(f"{prefix}.indexer.wq_b", index_heads * indexed, int(model.q_lora_rank or 0))
+        yield Matrix(f"{prefix}.indexer.wk", indexed + index_heads, model.hidden_size, plain=True)
     yield Matrix(f"{prefix}.o_proj", model.hidden_size, heads * value)
 
 
@@ -110,19 +124,35 @@ def _mamba(model: ModelFacts, ranks: int, prefix: str) -> Iterator[Matrix]:
 
 
 def _mlp(model: ModelFacts, width: float, prefix: str) -> Iterator[Matrix]:
-    ways_in = 1 if model.architecture in table()["ungated_mlp"] else 2
+    ways_in = 2 - is_ungated(model)
     yield Matrix(f"{prefix}.gate_proj", ways_in * width, model.hidden_size)
     yield Matrix(f"{prefix}.down_proj", model.hidden_size, width)
 
 
+def is_ungated(model: ModelFacts) -> bool:
+    """Whether an MLP has an up and a down matrix only, without a gate."""
+    listed = model.architecture in table()["ungated_mlp"]
+    return listed or model.extra.get("hidden_act") in ("relu", "relu2")
+
+
 def _experts(inputs: CapacityInputs, prefix: str) -> Iterator[Matrix]:
-    """Routed experts in two stacked tensors, the router, and shared experts."""
+    """Routed experts in two stacked tensors, the router, and shared experts.
+
+    MXFP4 experts are padded to what their kernels want (vllm/model_executor/layers/quantization/
+    mxfp4.py, create_weights).
+    """
     model = inputs.model
     held, width = experts_per_rank(inputs)
     hidden = model.hidden_size
-    yield Matrix(f"{prefix}.experts.0.gate_proj", held * 2 * width, hidden)
+    if inputs.quantization and inputs.quantization.method == "mxfp4":
+        multiples = table()["mxfp4_multiples"]
+        hidden, width = (
+            ceil(size / multiples[name]) * multiples[name]
+            for name, size in (("hidden", hidden), ("intermediate", width))
+        )
+    yield Matrix(f"{prefix}.experts.0.gate_proj", held * (2 - is_ungated(model)) * width, hidden)
     yield Matrix(f"{prefix}.experts.0.down_proj", held * hidden, width)
-    yield Matrix(f"{prefix}.gate", model.experts, hidden, plain=True)
+    yield Matrix(f"{prefix}.gate", model.experts, model.hidden_size, plain=True)
     if model.shared_expert_intermediate_size:
         shared = model.shared_expert_intermediate_size / inputs.tensor_parallel
         yield from _mlp(model, shared, f"{prefix}.shared_expert")

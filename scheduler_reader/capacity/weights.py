@@ -7,14 +7,14 @@ from collections.abc import Iterable, Iterator
 from fnmatch import fnmatchcase
 from math import ceil
 
-from scheduler_reader.capacity.inputs import CapacityInputs
+from scheduler_reader.capacity.inputs import CapacityInputs, MissingFactError
 from scheduler_reader.capacity.modules import Matrix, layer_matrices
 from scheduler_reader.capacity.stages import Stage, stages
 from scheduler_reader.knowledge.quantization import Quantization
 
 MIB = 1024**2
 VOCABULARY_PADDING = 64  # vllm/model_executor/layers/vocab_parallel_embedding.py
-DISAGREEMENT = 0.03  # a published size further off than this says that our shapes miss a part
+DISAGREEMENT = 0.08  # a published count further off than this says that the shapes miss a part
 
 
 def weight_bytes(inputs: CapacityInputs, stage: Stage) -> float:
@@ -23,6 +23,8 @@ def weight_bytes(inputs: CapacityInputs, stage: Stage) -> float:
     Matrices and embeddings as the caching allocator hands them out, and the table of rotary
     embeddings.  Norms and biases are neglected (below 0.01 %).
     """
+    if inputs.model.extra.get("per_layer_input_size"):
+        raise MissingFactError("weights of models with per-layer embeddings are not modelled")
     computed = stage_bytes(inputs, stage)
     return max(0.0, computed + _unseen_bytes(inputs, stage) - inputs.offload_bytes)
 
@@ -110,7 +112,7 @@ def is_listed(module: str, patterns: Iterable[str]) -> bool:
             if re.match(pattern[3:], module):
                 return True
         elif any(sign in pattern for sign in "*?["):
-            if fnmatchcase(module, pattern):
+            if fnmatchcase(module, pattern) or fnmatchcase(module, f"{pattern}.*"):
                 return True
         elif f".{pattern}." in dotted:
             return True
@@ -118,24 +120,35 @@ def is_listed(module: str, patterns: Iterable[str]) -> bool:
 
 
 def _unseen_bytes(inputs: CapacityInputs, stage: Stage) -> float:
-    """What the published checkpoint holds beyond the decoder we know the shapes of.
+    """What the published parameter count has beyond (or below) the decoder's matrices.
 
-    A vision tower is replicated on every rank of the first stage; anything else is spread like
-    the layers.  Layers for multi-token prediction are in the file but are not loaded.
+    The vision tower of a multimodal model is not quantized and stands on every rank of the first
+    stage.  Another large difference says that some layers are not as we think: it is spread like
+    the layers.  Multi-token prediction layers are in the file but are not loaded.
     """
     model = inputs.model
-    published = model.weight_bytes
-    is_as_published = inputs.quantization is model.quantization and inputs.dtype_bytes == 2
-    if not published or not is_as_published or (model.mtp_layers and not model.vision):
+    if model.parameters is None:
         return 0.0
-    alone = inputs.changed(tensor_parallel=1, data_parallel=1, expert_parallel=False)
-    whole = stages(model.layers, 1)[0]
-    missing = published - stage_bytes(alone, whole)
+    missing = model.parameters - _decoder_elements(inputs)
     if model.vision:
-        return max(0.0, missing) * stage.is_first
-    if abs(missing) < DISAGREEMENT * published:
+        return max(0.0, missing) * inputs.dtype_bytes * stage.is_first
+    if abs(missing) < DISAGREEMENT * model.parameters or (missing > 0 and model.mtp_layers):
         return 0.0
-    return missing / inputs.tensor_parallel * stage.layers / model.layers
+    bits = inputs.quantization.weight_bits if inputs.quantization else 8 * inputs.dtype_bytes
+    return missing * bits / 8 / inputs.tensor_parallel * stage.layers / model.layers
+
+
+def _decoder_elements(inputs: CapacityInputs) -> float:
+    """Weights of the whole decoder: its size on one GPU in 16 bits, halved."""
+    alone = inputs.changed(
+        tensor_parallel=1,
+        data_parallel=1,
+        expert_parallel=False,
+        quantization=None,
+        dtype_bytes=2,
+    )
+    whole = stages(inputs.model.layers, 1)[0]
+    return (stage_bytes(alone, whole) - _rotary_bytes(alone)) / 2
 
 
 def allocated(size: float) -> float:
