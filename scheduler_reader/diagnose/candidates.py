@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from math import ceil
+from math import ceil, prod
 from typing import Any
 
 from scheduler_reader.capacity.plan import CapacityPlan
@@ -52,6 +52,8 @@ def lossy_changes(engine: ResolvedEngine) -> Iterator[Change]:
 def starting_changes(engine: ResolvedEngine, plan: CapacityPlan) -> Iterator[Change]:
     """Changes each of which may be enough for an engine that does not fit to start."""
     for remedy in plan.remedies:
+        if remedy.setting == "tensor_parallel_size" and not _fits_gpus(engine, remedy.value):
+            continue
         yield Change(
             {remedy.setting: remedy.value},
             f"the smallest change of {remedy.setting} with which the engine starts",
@@ -165,6 +167,14 @@ def _parallel_sizes(engine: ResolvedEngine) -> Iterator[Change]:
             "two replicas of half the ranks spend less of their time on all-reduces",
             "generation_tokens",
         )
+
+
+def _fits_gpus(engine: ResolvedEngine, tensor: int) -> bool:
+    """Whether the GPUs that are there are enough for that many tensor-parallel ranks."""
+    others = (
+        _known(engine, name) or 1 for name in ("pipeline_parallel_size", "data_parallel_size")
+    )
+    return tensor * prod(others) <= engine.hardware.count
 
 
 def _known(engine: ResolvedEngine, name: str) -> Any:

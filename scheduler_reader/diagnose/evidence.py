@@ -12,8 +12,8 @@ GIB = 1024**3
 METRIC_WORDS = {
     "output_tokens_per_s": "output tokens/s",
     "goodput_requests_per_s": "requests/s within the SLO",
-    "ttft_ms.p99": "ms TTFT p99",
-    "itl_ms.p99": "ms ITL p99",
+    "ttft_p99_ms": "ms TTFT p99",
+    "itl_p99_ms": "ms ITL p99",
     "capacity_requests_per_s": "requests/s at most",
 }
 

@@ -47,8 +47,8 @@ def tail_gain(before: PerformanceEstimate, after: PerformanceEstimate) -> Gain:
     gain, one that leaves the other alone is.
     """
     tails = [
-        _less("ttft_ms.p99", before.ttft_ms.p99, after.ttft_ms.p99),
-        _less("itl_ms.p99", before.itl_ms.p99, after.itl_ms.p99),
+        _less("ttft_p99_ms", before.ttft_ms.p99, after.ttft_ms.p99),
+        _less("itl_p99_ms", before.itl_ms.p99, after.itl_ms.p99),
     ]
     touched = [tail for tail in tails if abs(tail.gain) >= UNCHANGED]
     return min(touched or tails, key=lambda tail: tail.gain)

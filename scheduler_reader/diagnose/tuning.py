@@ -26,6 +26,7 @@ from scheduler_reader.value import Unknown
 from scheduler_reader.workload import Slo, Workload
 
 WORTH_CHANGING = 0.03  # the smallest predicted gain that is worth a restart
+WORTH_A_RISK = 0.1  # the same for a change that may alter the answers
 MOST_STEPS = 3
 
 Plan: TypeAlias = Callable[[ResolvedEngine, Workload], CapacityPlan]
@@ -61,10 +62,12 @@ class _Search:
         more = throughput_gain(before, after)
         return more if abs(more.gain) >= WORTH_CHANGING else tail_gain(before, after)
 
-    def best(self, state: _State, among: Iterable[Change]) -> tuple[Change, _State] | None:
-        """The change with the largest gain worth a restart, and the state it leads to."""
+    def best(
+        self, state: _State, among: Iterable[Change], least: float
+    ) -> tuple[Change, _State] | None:
+        """The change with the largest gain above `least`, and the state it leads to."""
         assert state.estimate is not None
-        best, top = None, WORTH_CHANGING
+        best, top = None, least
         for change in among:
             after = self.state(state.engine.with_values(**change.set))
             if after.estimate is None:
@@ -93,8 +96,9 @@ def tune(
         return _starting(search, state)
     steps: list[TuningStep] = []
     while state.estimate is not None and len(steps) < MOST_STEPS:
-        found = search.best(state, changes(state.engine, workload, state.estimate))
-        found = found or search.best(state, lossy_changes(state.engine))
+        safe = changes(state.engine, workload, state.estimate)
+        found = search.best(state, safe, WORTH_CHANGING)
+        found = found or search.best(state, lossy_changes(state.engine), WORTH_A_RISK)
         if found is None:
             break
         change, after = found
@@ -134,9 +138,9 @@ def _figures(state: _State) -> Mapping[str, float]:
         figures |= {
             "output_tokens_per_s": estimate.output_tokens_per_s,
             "goodput_requests_per_s": estimate.goodput_requests_per_s,
-            "ttft_ms.mean": estimate.ttft_ms.mean,
-            "ttft_ms.p99": estimate.ttft_ms.p99,
-            "itl_ms.mean": estimate.itl_ms.mean,
-            "itl_ms.p99": estimate.itl_ms.p99,
+            "ttft_mean_ms": estimate.ttft_ms.mean,
+            "ttft_p99_ms": estimate.ttft_ms.p99,
+            "itl_mean_ms": estimate.itl_ms.mean,
+            "itl_p99_ms": estimate.itl_ms.p99,
         }
     return {name: float(value) for name, value in figures.items() if value is not None}

@@ -146,8 +146,7 @@ class _Load:
             scale=point.prefill_wait_s,
         )
         tpot_s = point.itl_s + (preempted * queue_s / self.gaps if self.gaps else 0.0)
-        mean_s = waiting.mean + self.gaps * tpot_s
-        rate = max(together, 1.0) / mean_s
+        rate = point.requests_per_s  # the burst moves work, it adds none
         outcome = _Outcome(point, waiting, tpot_s, rate, together, preempted=preempted)
         return self._estimate(outcome)
 
