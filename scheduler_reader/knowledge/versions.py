@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from functools import cache
 
-from packaging.version import InvalidVersion, Version
+from packaging.version import Version
 
 from scheduler_reader.data import json_file
 from scheduler_reader.errors import UsageError
@@ -46,27 +47,39 @@ def latest() -> Release:
 def find_release(text: str) -> Release:
     """The known release that a text such as `v0.18`, `0.10.1+gptoss`, `0.33.1rc1` means.
 
-    A development, nightly or newer version is read as the nearest known release not above it,
-    and says so.  Raises `UsageError` when the text is no version, or is older than all we know.
+    A build of a release (`0.11.0.nv25.11`, `v0.33.0-cu128`) is that release.  A development
+    version is read as its release where that is known, else as the newest known one before it;
+    `latest` and `nightly` as the newest, and an older version than all as the oldest.  All but
+    plain releases say so in `assumption`.  Raises `UsageError` when the text is no version.
     """
-    try:
-        version = Version(text.strip().removeprefix("v"))
-    except InvalidVersion:
+    plain = text.strip().lower().removeprefix("vllm").lstrip(" =:-")
+    if _MOVING.match(plain):
+        return _assumed(text, releases()[-1], "the newest known")
+    match = _VERSION.match(plain)
+    if not match or int(match["major"]) > 9:  # a date, or a tag of a vendor's container
         raise UsageError(
             f"{text!r} is no vLLM version; known are {releases()[0]} to {releases()[-1]} "
             "(sched-reader list versions)"
-        ) from None
-    known = [Version(name) for name in releases()]
-    if version in known:
-        return Release(releases()[known.index(version)])
-    base = Version(version.base_version) if version.post is None else version
-    if version.local and Version(version.public) in known:
-        name = releases()[known.index(Version(version.public))]
-        return Release(name, f"vLLM {text} is a build of {name}: read as {name}")
-    if version < known[0]:
-        raise UsageError(f"vLLM {text} is older than {releases()[0]}, the oldest release known")
-    nearest = (
-        base if version.is_prerelease and base in known else max(v for v in known if v <= version)
-    )
-    name = releases()[known.index(nearest)]
-    return Release(name, f"vLLM {text} is not a known release: read as {name}, the nearest")
+        )
+    version = Version(match["version"])
+    known = {Version(name): name for name in releases()}
+    if version in known and not match["build"]:
+        return Release(known[version])
+    base = Version(version.base_version)
+    if version in known or (version.is_prerelease and base in known):
+        return _assumed(text, known.get(version) or known[base], "the release it belongs to")
+    earlier = [name for release, name in known.items() if release <= version]
+    if not earlier:
+        return _assumed(text, releases()[0], "the oldest known")
+    return _assumed(text, earlier[-1], "the nearest known before it")
+
+
+def _assumed(text: str, name: str, which: str) -> Release:
+    return Release(name, f"vLLM {text} is read as {name}, {which}")
+
+
+# A release, development or post-release number, and what builders append to it.
+_VERSION = re.compile(
+    r"v?(?P<version>(?P<major>\d+)(\.\d+)+((\.|-)?(post|rc|dev|a|b)\d*)*)(?P<build>[.+_-][a-z].*)?$"
+)
+_MOVING = re.compile(r"(latest|nightly|main|dev|head)(?![a-z])")

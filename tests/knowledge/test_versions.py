@@ -1,0 +1,62 @@
+"""What a text that names a vLLM version means."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from scheduler_reader.errors import UsageError
+from scheduler_reader.knowledge.versions import Release, find_release, latest, releases
+
+
+@pytest.mark.parametrize(
+    ("text", "name"),
+    [
+        ("0.18", "0.18.0"),
+        ("v0.18.0", "0.18.0"),
+        ("vllm==0.18.0", "0.18.0"),
+        ("0.8.5.post1", "0.8.5.post1"),
+        ("0.10.1.1", "0.10.1.1"),
+    ],
+)
+def test_a_release_is_itself(text: str, name: str) -> None:
+    assert find_release(text) == Release(name)
+
+
+@pytest.mark.parametrize(
+    ("text", "name"),
+    [
+        ("0.10.1+gptoss", "0.10.1"),
+        ("0.11.0.nv25.11", "0.11.0"),
+        ("v0.33.0-cu128", "0.33.0"),
+        ("0.18.0rc2", "0.18.0"),
+        ("0.12.0.dev123+gabc1234", "0.12.0"),
+        ("0.33.1rc1", "0.33.0"),
+        ("0.8.5.post7", "0.8.5.post1"),
+        ("0.40.0", releases()[-1]),
+        ("latest", releases()[-1]),
+        ("nightly-2f3c1a", releases()[-1]),
+        ("0.3.2", releases()[0]),
+    ],
+)
+def test_another_build_is_read_as_a_release_and_says_so(text: str, name: str) -> None:
+    release = find_release(text)
+    assert release.name == name
+    assert release.assumption is not None
+    assert release.assumption.startswith(f"vLLM {text} is read as {name}, ")
+
+
+@pytest.mark.parametrize("text", ["abc", "", "2026-05", "2026.5", "25.11-py3", "0", "0.18.0 or so"])
+def test_text_that_is_no_version(text: str) -> None:
+    with pytest.raises(UsageError, match=r"is no vLLM version; known are 0\.6\.0 to "):
+        find_release(text)
+
+
+@given(st.sampled_from(releases()), st.sampled_from(["", "v", "vllm ", "V"]))
+def test_every_release_is_found_in_order(name: str, prefix: str) -> None:
+    release = find_release(prefix + name)
+    assert release == Release(name)
+    assert release.within(releases()[0], name)
+    assert releases()[release.index] == name
+    assert release.version <= latest().version
