@@ -120,6 +120,13 @@ def _capacity(plan: CapacityPlan) -> dict[str, Any]:
         "workload_concurrency": plan.workload_concurrency,
         "low": plan.low and _kv_range(plan.low),
         "high": plan.high and _kv_range(plan.high),
+        "remedies": [
+            {
+                "set": {remedy.setting: remedy.value},
+                "largest_max_model_len": remedy.largest_max_model_len,
+            }
+            for remedy in plan.remedies
+        ],
     }
 
 

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import json
 import math
+import re
 import shlex
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from scheduler_reader.assessment import Assessment
+from scheduler_reader.capacity.plan import CapacityPlan
 from scheduler_reader.diagnose.verdict import Bottleneck, Default, Kind
 from scheduler_reader.knowledge.gpus import GIB
 from scheduler_reader.report.plain import plain
@@ -52,6 +54,13 @@ def count(number: float) -> str:
     if number == int(number):
         return f"{int(number):,}"
     return f"{number:,.0f}" if abs(number) >= 100 else f"{number:,.3g}"
+
+
+def rate(per_s: float) -> str:
+    """Tokens or requests a second: `5,120`, `22.2`, `0.84`."""
+    if not math.isfinite(per_s):
+        return "unlimited"
+    return f"{per_s:.2f}" if per_s < 9.995 else f"{per_s:.1f}" if per_s < 99.95 else f"{per_s:,.0f}"
 
 
 def duration(ms: float) -> str:
@@ -140,10 +149,8 @@ def _lengths_text(lengths: Lengths) -> str:
 
 
 def metric_text(name: str) -> str:
-    """A metric's name as people write it: `itl_p99_ms` → `ITL p99`."""
-    words = name.split("_")
-    if words[-2:] == ["per", "s"]:
-        words = [*words[:-3], f"{words[-3]}/s"]
+    """A metric's name as people write it: `ttft_ms.p99` → `TTFT p99`, `requests_per_s` → `requests/s`."""
+    words = re.split(r"[_.]", name.replace("_per_s", "/s"))
     known = {"ttft": "TTFT", "itl": "ITL", "tpot": "TPOT", "kv": "KV"}
     return " ".join(known.get(word, word) for word in words if word != "ms")
 
@@ -152,7 +159,9 @@ def metric_value(name: str, value: Any) -> str:
     """A metric's value in the unit its name says."""
     if isinstance(value, bool) or not isinstance(value, int | float):
         return setting_text(value)
-    return duration(value) if "ms" in name.split("_") else count(value)
+    if "ms" in re.split(r"[_.]", name):
+        return duration(value)
+    return rate(value) if "_per_s" in name else count(value)
 
 
 def changes_text(before: Mapping[str, Any], after: Mapping[str, Any]) -> str:
@@ -171,24 +180,34 @@ class Verdict:
     headline: str
     detail: str
 
-    def __str__(self) -> str:
-        return f"{self.headline}: {self.detail}"
-
 
 def start_verdict(assessment: Assessment) -> tuple[bool | None, Verdict]:
     """Whether the engine starts (None: cannot be said), and the sentence that leads the report."""
     release = f"vLLM {assessment.engine.release.name}"
     capacity = assessment.capacity
-    reason = capacity.reason.rstrip(".")
+    reason = start_reason(capacity)
     reasons = [reason] if capacity.starts is False else []
-    refused = [finding.code for finding in assessment.findings if finding.effect == "refused"]
+    refused = [
+        finding.code
+        for finding in assessment.findings
+        if finding.effect == "refused" and not (reasons and finding.code.startswith("MEM"))
+    ]
     if refused:
         reasons.append(f"{release} refuses it ({', '.join(dict.fromkeys(refused))})")
     if reasons:
         return False, Verdict("DOES NOT START", "; ".join(reasons))
     if capacity.starts:
-        return True, Verdict("STARTS", reason or release)
-    return None, Verdict("MAY NOT START", reason)
+        return True, Verdict("STARTS", reason)
+    doubt = "CANNOT SAY WHETHER IT STARTS" if capacity.memory is None else "MAY NOT START"
+    return None, Verdict(doubt, reason)
+
+
+def start_reason(capacity: CapacityPlan) -> str:
+    """Why an engine does or does not start, without saying again whether it does."""
+    reason = capacity.reason.rstrip(".")
+    for verdict in ("does not start: ", "may not start: "):
+        reason = reason.removeprefix(verdict)
+    return "" if reason == "starts" else reason
 
 
 def bottleneck_verdict(bottleneck: Bottleneck) -> Verdict:

@@ -49,18 +49,18 @@ def at(line: int, column: int = 1) -> Origin:
 
 
 def default(value: Any, detail: str = "default of vLLM 0.18.0") -> Setting:
-    return Setting(Known(value, Origin("vllm default", detail)), False, value, "")
+    return Setting(Known(value, Origin("vllm default", detail)), False, value, "Something.")
 
 
-def given(value: Any, line: int, default_value: Any, controls: str = "") -> Setting:
+def given(value: Any, line: int, default_value: Any, controls: str = "Something.") -> Setting:
     return Setting(Known(value, at(line)), True, default_value, controls)
 
 
 def settings(**changes: Setting) -> dict[str, Setting]:
     return {
         "max_model_len": given(16384, 3, 131072),
-        "max_num_seqs": default(1024, "default of vLLM 0.18.0 for serve on an H100"),
-        "max_num_batched_tokens": default(8192, "default of vLLM 0.18.0 for serve on an H100"),
+        "max_num_seqs": default(1024, "default of vLLM 0.18.0: the server on an H100"),
+        "max_num_batched_tokens": default(8192, "default of vLLM 0.18.0: the server on an H100"),
         "enable_chunked_prefill": default(True),
         "gpu_memory_utilization": default(0.9),
         **changes,
@@ -100,7 +100,7 @@ def capacity() -> CapacityPlan:
     )
     return CapacityPlan(
         starts=True,
-        reason="weights and 27,658 KV blocks fit",
+        reason="starts",
         memory=memory,
         kv_bytes_per_token=131072.0,
         block_size=16,

@@ -147,6 +147,7 @@ def test_capacity_is_in_gib_and_has_both_ends() -> None:
         "workload_concurrency",
         "low",
         "high",
+        "remedies",
     ]
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from io import BytesIO, StringIO, TextIOWrapper
 
 import built_assessments as build
@@ -12,7 +13,7 @@ from rich.cells import cell_len
 from rich.console import Console
 
 from scheduler_reader.assessment import Assessment
-from scheduler_reader.capacity.plan import CapacityPlan, MemoryTerms
+from scheduler_reader.capacity.plan import CapacityPlan, MemoryTerms, Remedy
 from scheduler_reader.diagnose.verdict import Lift
 from scheduler_reader.knowledge.gpus import GIB
 from scheduler_reader.performance.estimate import Latency
@@ -24,7 +25,7 @@ from scheduler_reader.workload import DEFAULT_WORKLOAD, Lengths, Slo, Workload
 HEALTHY = """\
 meta-llama/Llama-3.1-8B-Instruct  serve.yaml:1:1
 vLLM 0.18.0 (--vllm-version), V1 engine, 1 × NVIDIA H100 SXM 80 GB (assumed)
-STARTS: weights and 27,658 KV blocks fit; 1 note
+STARTS; 1 note
 Bottleneck: none of the three defaults: decode runs at the memory-bandwidth
   floor (high confidence)
 
@@ -33,7 +34,7 @@ Memory of one GPU: 79.2 GiB, budget (|) 71.3 GiB = 0.9 × total
   W weights     15.0   G CUDA graphs 0.5   K KV cache 54.0
   A activations  1.2   N non-torch   0.6   . unused    7.9
   KV cache  442,528 tokens (434,992–447,280), 27,658 blocks of 16
-  Requests  27 of max_model_len 16,384 (at most 131,072), 384 of this workload
+  Requests  27.0 of max_model_len 16,384 (at most 131,072), 384 of this workload
 
 Prediction: 64 concurrent, 820–1,024 tokens in, 205–256 out, 640 requests
                       mean      p50      p99  low – high
@@ -45,11 +46,11 @@ Prediction: 64 concurrent, 820–1,024 tokens in, 205–256 out, 640 requests
   62 running · 0.4 waiting · 0 preemptions/request · ITL floor 5.6 ms (memory)
 
 Settings (* set by you)
-  *  max_model_len           16,384  serve.yaml:3:1, default 131,072
-     max_num_seqs             1,024  default of vLLM 0.18.0 for serve on an H100
-     max_num_batched_tokens   8,192  default of vLLM 0.18.0 for serve on an H100
-     enable_chunked_prefill      on  default of vLLM 0.18.0
-     gpu_memory_utilization     0.9  default of vLLM 0.18.0
+  *  max_model_len           16,384  line 3, default 131,072
+     max_num_seqs             1,024  default: the server on an H100
+     max_num_batched_tokens   8,192  default: the server on an H100
+     enable_chunked_prefill      on  default
+     gpu_memory_utilization     0.9  default
 
 Findings
   serve.yaml:3:1  note  MEM104 oversized-context  (advice)
@@ -57,8 +58,7 @@ Findings
       tokens.
       fix  --max-model-len 2048
 
-Evidence: 71 % of a step is reading weights and KV blocks; a step's time:
-  memory 71%, compute 20%, host 9%; no limit lifted alone gains much: token
+Evidence: 71 % of a step is reading weights and KV blocks; lifted alone: token
   budget +1.0%, KV blocks +0.0%, max_num_seqs +0.0%
 
 Assumed: one H100 SXM, because no GPU is stated; the default workload, because
@@ -73,7 +73,7 @@ DOES_NOT_START = """\
 nvidia/Llama-3.3-70B-Instruct-FP8  serve.yaml:1:1 (llama-70b)
 vLLM 0.18.0 (--vllm-version), V1 engine, 1 × NVIDIA H100 SXM 80 GB (assumed)
 DOES NOT START: weights of 67.7 GiB and a start-up peak of 4.9 GiB exceed the
-  budget of 71.3 GiB; vLLM 0.18.0 refuses it (MEM101); 1 error, 1 note
+  budget of 71.3 GiB; 1 error, 1 note
 Bottleneck: PagedAttention (KV blocks): the weights leave too little GPU
   memory for KV blocks (high confidence)
 
@@ -83,21 +83,22 @@ Memory of one GPU: 79.2 GiB, budget (|) 71.3 GiB = 0.9 × total
   A activations  2.9   N non-torch   0.9   . unused   6.6
   1.3 GiB short of the first KV block.
 
-Prediction: none: the engine does not start
+Prediction: none, the engine does not start
 
 Settings (* set by you)
-  *  max_model_len           16,384  serve.yaml:3:1, default 131,072
-     max_num_seqs             1,024  default of vLLM 0.18.0 for serve on an H100
-     max_num_batched_tokens   8,192  default of vLLM 0.18.0 for serve on an H100
-     enable_chunked_prefill      on  default of vLLM 0.18.0
-     gpu_memory_utilization     0.9  default of vLLM 0.18.0
-  *  tensor_parallel_size         1  serve.yaml:5:1
+  *  max_model_len           16,384  line 3, default 131,072
+     max_num_seqs             1,024  default: the server on an H100
+     max_num_batched_tokens   8,192  default: the server on an H100
+     enable_chunked_prefill      on  default
+     gpu_memory_utilization     0.9  default
+  *  tensor_parallel_size         1  line 5
 
 Findings
   serve.yaml:1:1  error  MEM101 no-room-for-kv-cache  (vLLM exits)
       1.3 GiB are missing before the first KV block.
       why  vLLM exits when nothing is left of the budget for KV blocks.
-      fix  --tensor-parallel-size 2; or a card with more memory
+      fix  --tensor-parallel-size 2
+           or a card with more memory
   serve.yaml:3:1  note  MEM104 oversized-context  (advice)
       max_model_len is 16,384 and the longest request of the workload is 1,280
       tokens.
@@ -200,8 +201,9 @@ def test_gains_are_listed_with_before_and_after_when_a_limit_binds() -> None:
         "  they delay running decodes (medium confidence)\n"
     ) in report
     assert (
-        "  token budget   +66%  ITL p99 92.0 ms → 31.0 ms\n"
-        "  KV blocks     +0.0%  ITL p99 92.0 ms → 92.0 ms\n"
+        "  Each limit lifted alone:\n"
+        "    token budget   +66%  ITL p99 92.0 ms → 31.0 ms\n"
+        "    KV blocks     +0.0%  ITL p99 92.0 ms → 92.0 ms\n"
     ) in report
 
 
@@ -223,7 +225,7 @@ def test_a_saturated_open_loop_has_its_capacity_and_no_tail() -> None:
     ) in report
     assert "  TTFT              31.0 s  saturated  saturated  " in report
     assert (
-        "  Saturated: 12 requests/s are offered, 8.4 can be served; the queue grows\n"
+        "  Saturated: 12.0 requests/s are offered, 8.40 can be served; the queue grows\n"
         "    without end.\n"
     ) in report
 
@@ -235,31 +237,68 @@ def test_goodput_is_shown_for_an_objective() -> None:
 
 def test_what_is_not_known_is_said_with_its_reason() -> None:
     reason = "no facts about acme/private-7b: give --model-config"
+    engine = build.engine(
+        {"max_num_seqs": Setting(Unknown("$SEQS is not set in the file"), True, 256, "Seats.")},
+        model_id=Unknown("$MODEL is not set in the file"),
+    )
     report = terminal.text(
         [
             build.healthy(
-                engine=build.engine(
-                    {
-                        "max_num_seqs": Setting(
-                            Unknown("$SEQS is not set in the file"), True, 256, ""
-                        )
-                    },
-                    model_id=Unknown("$MODEL is not set in the file"),
-                ),
+                engine=engine,
                 capacity=CapacityPlan(None, reason),
-                performance=Unknown(reason),
+                performance=Unknown(f"the model is not known: {reason}"),
                 bottleneck=Unknown(reason),
             )
         ],
         width=100,
     )
     assert report.startswith("model unknown  serve.yaml:1:1\n")
-    assert f"MAY NOT START: {reason}; 1 note\n" in report
-    assert f"Bottleneck: not known: {reason}\n" in report
-    assert f"Memory of one GPU: not known: {reason}\n" in report
-    assert f"Prediction: none: {reason}\n" in report
+    assert f"CANNOT SAY WHETHER IT STARTS: {reason}; 1 note\n" in report
+    assert "Bottleneck: not known: see above\n" in report
+    assert "Memory of one GPU: not known: see above\n" in report
+    assert "Prediction: none, the model is not known: see above\n" in report
     assert "  *  max_num_seqs  unknown  $SEQS is not set in the file\n" in report
     assert "Evidence" not in report
+
+
+def test_an_uncertain_start_names_what_would_help() -> None:
+    plan = replace(
+        build.capacity(),
+        starts=None,
+        reason="may not start: one request of max_model_len 131,072 needs 16.00 GiB",
+        max_concurrency=0.97,
+        remedies=(Remedy("max_model_len", 120000, 120000), Remedy("kv_cache_dtype", "fp8", 131072)),
+    )
+    report = terminal.text([build.healthy(capacity=plan)])
+    assert "MAY NOT START: one request of max_model_len 131,072 needs 16.00 GiB; 1 note\n" in report
+    assert "  Requests  less than one of max_model_len 16,384 (at most 131,072), 384 of" in report
+    assert (
+        "  Starts with --max-model-len 120000, or --kv-cache-dtype fp8 (max_model_len\n"
+        "    up to 131,072)\n"
+    ) in report
+
+
+def test_refused_flags_decide_over_memory_that_fits() -> None:
+    findings = tuple(
+        build.finding(code="FLG102", severity="error", effect="refused", origin=build.at(line))
+        for line in (4, 5)
+    )
+    report = terminal.text([build.healthy(findings=findings)])
+    assert "DOES NOT START: vLLM 0.18.0 refuses it (FLG102); 2 errors\n" in report
+    assert "Bottleneck once it starts: none of the three defaults" in report
+    assert report.count("A smaller limit makes the start-up check") == 1
+
+
+def test_settings_without_a_part_in_scheduling_are_only_named() -> None:
+    setting_values = build.settings(
+        tool_call_parser=build.given("hermes", 8, None, controls=""),
+        kv_cache_dtype=build.given("fp8", 9, "auto"),
+        num_gpu_blocks_override=Setting(Known(None, Origin("derived")), False, None, "Blocks."),
+    )
+    report = terminal.text([build.healthy(engine=build.engine(setting_values))])
+    assert "  *  kv_cache_dtype             fp8  line 9, default auto\n" in report
+    assert "  Also set: tool_call_parser\n" in report
+    assert "num_gpu_blocks_override" not in report
 
 
 def test_several_engines_have_a_header_each() -> None:
@@ -285,7 +324,7 @@ def test_secrets_are_masked_wherever_they_are_quoted() -> None:
         build.finding(message="HF_TOKEN=hunter22 and hf_abcdefghijklmnopqrstuvwx in the image"),
     )
     report = terminal.text([build.healthy(engine=engine, findings=findings)], width=100)
-    assert "  *  api_key                    ***  serve.yaml:7:1\n" in report
+    assert "  *  api_key                    ***  line 7\n" in report
     assert "--api-kei *** is unknown" in report
     assert "HF_TOKEN=*** and *** in the image" in report
     assert "topsecret" not in report

@@ -34,6 +34,21 @@ def test_counts(number: float, text: str) -> None:
 
 
 @pytest.mark.parametrize(
+    ("per_s", "text"), [(0.84, "0.84"), (9.999, "10.0"), (69.96, "70.0"), (5120.4, "5,120")]
+)
+def test_rates(per_s: float, text: str) -> None:
+    assert wording.rate(per_s) == text
+
+
+def test_a_prediction_names_each_metric_with_its_unit() -> None:
+    before = {"itl_p99_ms": 92.0, "output_tokens_per_s": 4100.0}
+    after = {"itl_p99_ms": 31.0, "output_tokens_per_s": 4050.0, "kv_cache_tokens": 216000}
+    assert wording.changes_text(before, after) == (
+        "ITL p99 92.0 ms → 31.0 ms, output tokens/s 4,100 → 4,050, KV cache tokens 216,000"
+    )
+
+
+@pytest.mark.parametrize(
     ("changes", "options"),
     [
         ({"max_num_seqs": 64}, ["--max-num-seqs 64"]),
@@ -55,6 +70,8 @@ def test_a_change_is_written_as_it_is_typed(changes: dict[str, Any], options: li
     ("name", "text"),
     [
         ("itl_p99_ms", "ITL p99"),
+        ("ttft_ms.p99", "TTFT p99"),
+        ("requests_per_s", "requests/s"),
         ("output_tokens_per_s", "output tokens/s"),
         ("kv_cache_tokens", "KV cache tokens"),
         ("goodput", "goodput"),

@@ -15,8 +15,9 @@ from scheduler_reader.report.terminal import (
     performance,
     settings,
 )
-from scheduler_reader.report.terminal.blocks import BLANK, Block, paragraph
+from scheduler_reader.report.terminal.blocks import BLANK, Block, paragraph, say_once
 from scheduler_reader.report.terminal.layout import Layout
+from scheduler_reader.report.wording import start_reason
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -59,7 +60,13 @@ def text(assessments: Sequence[Assessment], width: int = 80, color: bool = False
 
 
 def report_blocks(assessment: Assessment) -> Iterator[Block]:
-    """The sections of one engine's report, in reading order."""
+    """The sections of one engine's report, in reading order; a long reason is given once."""
+    reason = start_reason(assessment.capacity)
+    sections = _sections(assessment)
+    return say_once(sections, reason) if reason else sections
+
+
+def _sections(assessment: Assessment) -> Iterator[Block]:
     yield from header.blocks(assessment)
     yield from memory.blocks(assessment)
     yield from performance.blocks(assessment)

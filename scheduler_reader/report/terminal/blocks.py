@@ -6,7 +6,8 @@ text and the name of its style.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
 from typing import Literal, TypeAlias
 
 Style = Literal["", "head", "dim", "good", "error", "warning", "note", "set"]
@@ -68,3 +69,27 @@ def paragraph(*parts: str | Span, indent: int = 0, hang: int = 0) -> Paragraph:
 def heading(title: str, *rest: str | Span) -> Paragraph:
     """A section's first line: the title, and what belongs on the same line."""
     return paragraph((title, "head"), *rest, hang=2)
+
+
+def say_once(blocks: Iterable[Block], text: str) -> Iterator[Block]:
+    """The blocks with every `text` after the first replaced by "see above".
+
+    An unknown model is the reason for a dozen gaps, and its reason is a long sentence.
+    """
+    is_said = False
+
+    def shorten(span: Span) -> Span:
+        nonlocal is_said
+        head, found, rest = span[0].partition(text)
+        if not found:
+            return span
+        first, is_said = ("see above" if is_said else text), True
+        return head + first + rest.replace(text, "see above"), span[1]
+
+    for block in blocks:
+        if isinstance(block, Paragraph):
+            yield replace(block, spans=tuple(map(shorten, block.spans)))
+        elif isinstance(block, Columns):
+            yield replace(block, rows=tuple(tuple(map(shorten, row)) for row in block.rows))
+        else:
+            yield block

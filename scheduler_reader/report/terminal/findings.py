@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from typing import Any
+from collections.abc import Iterator
 
 from scheduler_reader.assessment import Assessment
 from scheduler_reader.report import wording
@@ -27,16 +26,16 @@ def finding_blocks(assessment: Assessment) -> Iterator[Block]:
         return
     yield BLANK
     yield heading("Findings")
-    said: set[str] = set()
+    said = {assessment.capacity.reason}
     for finding in sorted(assessment.findings, key=lambda f: SEVERITIES.index(f.severity)):
         yield from _finding(finding, assessment, said)
 
 
 def _finding(finding: Finding, assessment: Assessment, said: set[str]) -> Iterator[Block]:
-    origin = finding.origin or assessment.engine.parsed.origin
+    place = (finding.origin or assessment.engine.parsed.origin).place
     certainty = ", low confidence" if finding.confidence == "low" else ""
     yield paragraph(
-        f"{origin.place or origin}  ",
+        f"{place}  " if place else "",
         (finding.severity, finding.severity),
         (f"  {finding.code} {finding.name}", "head"),
         (f"  ({_EFFECTS[finding.effect]}{certainty})", "dim"),
@@ -47,13 +46,9 @@ def _finding(finding: Finding, assessment: Assessment, said: set[str]) -> Iterat
     if finding.severity != "note" and finding.why and finding.why not in said:
         said.add(finding.why)
         yield paragraph(("why  ", "dim"), finding.why, indent=6, hang=5)
-    fix = _fix(finding.fix, finding.fix_text)
-    if fix:
-        yield paragraph(("fix  ", "dim"), fix, indent=6, hang=5)
-
-
-def _fix(changes: Mapping[str, Any], text: str) -> str:
-    return "; ".join(part for part in (", ".join(wording.command_options(changes)), text) if part)
+    fixes = [", ".join(wording.command_options(finding.fix)), finding.fix_text]
+    for i, fix in enumerate(fix for fix in fixes if fix):
+        yield paragraph(("     " if i else "fix  ", "dim"), fix, indent=6, hang=5)
 
 
 def tuning_blocks(assessment: Assessment) -> Iterator[Block]:

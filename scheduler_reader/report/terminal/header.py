@@ -31,7 +31,10 @@ def blocks(assessment: Assessment) -> Iterator[Block]:
     starts, verdict = wording.start_verdict(assessment)
     style = {True: "good", False: "error", None: "warning"}[starts]
     yield paragraph(
-        (verdict.headline, style), f": {verdict.detail}", *_finding_counts(assessment), hang=2
+        (verdict.headline, style),
+        f": {verdict.detail}" if verdict.detail else "",
+        *_finding_counts(assessment),
+        hang=2,
     )
     yield paragraph(*_bottleneck(assessment, starts), hang=2)
 

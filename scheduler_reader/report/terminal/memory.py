@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from scheduler_reader.assessment import Assessment
-from scheduler_reader.capacity.plan import CapacityPlan, MemoryTerms
+from scheduler_reader.capacity.plan import CapacityPlan, MemoryTerms, Remedy
 from scheduler_reader.report import wording
 from scheduler_reader.report.terminal.blocks import (
     BLANK,
@@ -34,12 +34,14 @@ def blocks(assessment: Assessment) -> Iterator[Block]:
     plan = assessment.capacity
     yield BLANK
     if plan.memory is None:
-        yield heading("Memory of one GPU: ", f"not known: {plan.reason}")
+        yield heading("Memory of one GPU: ", f"not known: {wording.start_reason(plan)}")
     else:
         yield from _memory(plan.memory, assessment)
     rows = tuple(_capacity_rows(plan, assessment))
     if rows:
         yield Columns(rows, "ll")
+    if plan.remedies:
+        yield paragraph(("Starts with ", "head"), _remedies(plan.remedies), indent=2, hang=2)
 
 
 def _memory(memory: MemoryTerms, assessment: Assessment) -> Iterator[Block]:
@@ -88,10 +90,27 @@ def _requests(plan: CapacityPlan, assessment: Assessment) -> Iterator[str]:
     longest = assessment.engine.value("max_model_len")
     limit = f"{plan.largest_max_model_len:,}" if plan.largest_max_model_len else ""
     if plan.max_concurrency and not isinstance(longest, Unknown):
-        number = wording.count(plan.max_concurrency)
+        number = (
+            "less than one" if plan.max_concurrency < 1 else _requests_text(plan.max_concurrency)
+        )
         possible = f" (at most {limit})" if limit else ""
         yield f"{number} of max_model_len {longest.value:,}{possible}"
     elif limit:
         yield f"a max_model_len of at most {limit}"
-    if plan.workload_concurrency:
-        yield f"{wording.count(plan.workload_concurrency)} of this workload"
+    if plan.workload_concurrency and plan.starts is not False:
+        yield f"{_requests_text(plan.workload_concurrency)} of this workload"
+
+
+def _requests_text(number: float) -> str:
+    return f"{number:,.1f}" if number < 100 else f"{number:,.0f}"
+
+
+def _remedies(remedies: Sequence[Remedy]) -> str:
+    """Single changes with which the engine starts, and the longest request it could then serve."""
+    parts = []
+    for remedy in remedies:
+        option = wording.command_options({remedy.setting: remedy.value})[0]
+        is_length = remedy.setting == "max_model_len"
+        limit = "" if is_length else f" (max_model_len up to {remedy.largest_max_model_len:,})"
+        parts.append(option + limit)
+    return ", or ".join(parts)

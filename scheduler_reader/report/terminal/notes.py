@@ -6,9 +6,8 @@ from collections.abc import Iterator, Sequence
 
 from scheduler_reader.assessment import Assessment
 from scheduler_reader.diagnose.verdict import Lift
-from scheduler_reader.performance.estimate import StepShares
 from scheduler_reader.report import wording
-from scheduler_reader.report.terminal.blocks import BLANK, Block, Columns, Span, heading
+from scheduler_reader.report.terminal.blocks import BLANK, Block, Columns, Span, heading, paragraph
 from scheduler_reader.rule_engine.finding import NotEvaluated
 from scheduler_reader.value import Known, Unknown
 
@@ -20,35 +19,23 @@ def evidence_blocks(assessment: Assessment) -> Iterator[Block]:
     """Why this is the bottleneck: the evidence, each limit lifted alone, where a step's time goes."""
     if isinstance(assessment.bottleneck, Unknown):
         return
-    sentences = list(assessment.bottleneck.value.evidence)
-    if isinstance(assessment.performance, Known):
-        sentences.append(_shares(assessment.performance.value.shares))
-    gains = sorted(assessment.bottleneck.value.lifted, key=lambda lift: -lift.gain)
-    yield BLANK
-    if gains and gains[0].gain >= WORTH_LIFTING:
-        yield heading("Evidence: ", "; ".join(sentences) + "; each limit lifted alone:")
-        yield Columns(tuple(_lift(lift) for lift in gains), "lrl")
-        return
-    if gains:
+    bottleneck, said = assessment.bottleneck.value, assessment.capacity.reason
+    sentences = [sentence for sentence in bottleneck.evidence if said not in sentence]
+    gains = sorted(bottleneck.lifted, key=lambda lift: -lift.gain)
+    if gains and gains[0].gain < WORTH_LIFTING:
         small = ", ".join(f"{lift.limit} {wording.percent(lift.gain)}" for lift in gains)
-        sentences.append(f"no limit lifted alone gains much: {small}")
-    yield heading("Evidence: ", "; ".join(sentences))
+        sentences.append(f"lifted alone: {small}")
+    if sentences or gains:
+        yield BLANK
+        yield heading("Evidence: ", "; ".join(sentences))
+    if gains and gains[0].gain >= WORTH_LIFTING:
+        yield paragraph("Each limit lifted alone:", indent=2)
+        yield Columns(tuple(_lift(lift) for lift in gains), "lrl", indent=4)
 
 
 def _lift(lift: Lift) -> tuple[Span, ...]:
     change = wording.changes_text({lift.metric: lift.before}, {lift.metric: lift.after})
     return ((lift.limit, ""), (wording.percent(lift.gain), "head"), (change, ""))
-
-
-def _shares(shares: StepShares) -> str:
-    parts = {
-        "memory": shares.memory,
-        "compute": shares.compute,
-        "communication": shares.communication,
-        "host": shares.host,
-    }
-    text = ", ".join(f"{name} {share:.0%}" for name, share in parts.items() if share >= 0.005)
-    return f"a step's time: {text}"
 
 
 def limits_blocks(assessment: Assessment) -> Iterator[Block]:

@@ -21,7 +21,9 @@ def blocks(assessment: Assessment) -> Iterator[Block]:
     yield BLANK
     prediction = assessment.performance
     if isinstance(prediction, Unknown):
-        yield heading("Prediction: ", f"none: {prediction.reason}")
+        dead = assessment.capacity.starts is False
+        reason = "the engine does not start" if dead else prediction.reason
+        yield heading("Prediction: ", f"none, {reason}")
         return
     estimate = prediction.value
     yield heading("Prediction: ", wording.workload_text(assessment.workload))
@@ -47,10 +49,9 @@ def _rows(estimate: PerformanceEstimate, assessment: Assessment) -> Iterator[tup
     rates = list(_RATES)
     if assessment.slo.is_set:
         rates.append(("goodput req/s", lambda e: e.goodput_requests_per_s))
-    for title, rate in rates:
-        yield _row(
-            title, wording.count(rate(estimate)), "", "", _range(estimate, rate, wording.count)
-        )
+    for title, measure in rates:
+        spread = _range(estimate, measure, wording.rate)
+        yield _row(title, wording.rate(measure(estimate)), "", "", spread)
 
 
 def _latency_row(
@@ -90,7 +91,7 @@ def _saturation(estimate: PerformanceEstimate, assessment: Assessment) -> str:
     if offered is None or capacity is None:
         return "Saturated: the queue grows without end, no latency tail can be given."
     return (
-        f"Saturated: {wording.count(offered)} requests/s are offered, {wording.count(capacity)} "
+        f"Saturated: {wording.rate(offered)} requests/s are offered, {wording.rate(capacity)} "
         "can be served; the queue grows without end."
     )
 

@@ -7,9 +7,9 @@ from collections.abc import Iterator
 from scheduler_reader.assessment import Assessment
 from scheduler_reader.report import wording
 from scheduler_reader.report.privacy import MASK, is_secret_name
-from scheduler_reader.report.terminal.blocks import BLANK, Block, Columns, Span, heading
-from scheduler_reader.resolve.engine import Setting
-from scheduler_reader.value import Unknown
+from scheduler_reader.report.terminal.blocks import BLANK, Block, Columns, Span, heading, paragraph
+from scheduler_reader.resolve.engine import ResolvedEngine, Setting
+from scheduler_reader.value import Origin, Unknown
 
 ALWAYS = (
     "max_model_len",
@@ -19,27 +19,34 @@ ALWAYS = (
     "enable_prefix_caching",
     "gpu_memory_utilization",
 )
+LONGEST_VALUE = 16
 
 
 def blocks(assessment: Assessment) -> Iterator[Block]:
-    """The settings that always matter, then everything else that the user set."""
-    settings = assessment.engine.settings
+    """The settings that always matter and those of the scheduler that the user set; then the rest."""
+    engine = assessment.engine
+    settings = engine.settings
+    given = sorted(name for name, setting in settings.items() if setting.is_set)
     shown = [name for name in ALWAYS if name in settings]
-    shown += sorted(n for n, s in settings.items() if s.is_set and n not in ALWAYS and n != "model")
+    shown += [name for name in given if settings[name].controls and name not in ALWAYS]
+    others = [name for name in given if name not in shown and name != "model"]
     if not shown:
         return
     yield BLANK
     yield heading("Settings ", ("(* set by you)", "dim"))
-    yield Columns(tuple(_row(name, settings[name]) for name in shown), "llrl")
+    yield Columns(tuple(_row(name, engine) for name in shown), "llrl")
+    if others:
+        yield paragraph("Also set: ", ", ".join(others), indent=2, hang=2)
 
 
-def _row(name: str, setting: Setting) -> tuple[Span, ...]:
+def _row(name: str, engine: ResolvedEngine) -> tuple[Span, ...]:
+    setting = engine.settings[name]
     style = "set" if setting.is_set else ""
     return (
         ("*" if setting.is_set else " ", style),
         (name, style),
         (_value(name, setting), style),
-        (_where_from(setting), "" if setting.is_set else "dim"),
+        (_where_from(setting, engine), "" if setting.is_set else "dim"),
     )
 
 
@@ -50,14 +57,25 @@ def _value(name: str, setting: Setting) -> str:
     if is_secret_name(name):
         return MASK
     text = wording.setting_text(value.value)
-    return text if len(text) <= 16 else text[:15] + "…"
+    return text if len(text) <= LONGEST_VALUE else text[: LONGEST_VALUE - 1] + "…"
 
 
-def _where_from(setting: Setting) -> str:
+def _where_from(setting: Setting, engine: ResolvedEngine) -> str:
+    """Where the value comes from, or why there is none."""
     value = setting.value
     if isinstance(value, Unknown):
         return value.reason
-    text = str(value.origin)
-    if setting.is_set and setting.default is not None and setting.default != value.value:
+    text = _origin(value.origin, engine)
+    if setting.is_set and setting.default not in (None, "", value.value):
         text += f", default {wording.setting_text(setting.default)}"
     return text
+
+
+def _origin(origin: Origin, engine: ResolvedEngine) -> str:
+    """An origin in few words: the head of the report already names the file and the release."""
+    if origin.line is not None and origin.path == engine.parsed.origin.path:
+        return f"line {origin.line}" + (f" ({origin.detail})" if origin.detail else "")
+    text, release = str(origin), engine.release.name
+    if text.startswith(f"default of vLLM {release}"):
+        return "default" + text.removeprefix(f"default of vLLM {release}")
+    return text.removeprefix(f"vLLM {release}: ")
