@@ -25,6 +25,7 @@ class Quantization(BaseModel):
     mixed_bits: dict[str, float] = Field(default_factory=dict)  # module pattern → other weight bits
     kv_cache_dtype: str | None = None  # a KV quantization the checkpoint declares
     raw: dict[str, Any] = Field(default_factory=dict)  # quantization_config as published
+    declared: bool = True  # by the checkpoint; False: only `--quantization` says so
 
 
 def read_quantization(
@@ -207,4 +208,6 @@ def _known_method(name: str) -> dict[str, Any]:
 def from_flag(flag: str) -> Quantization | None:
     """What `--quantization FLAG` makes of an unquantized checkpoint; None: cannot be told."""
     fields = _known_method(flag)
-    return Quantization.model_validate({"method": flag, **fields}) if fields else None
+    if not fields:
+        return None
+    return Quantization.model_validate({"method": flag, **fields, "declared": False})

@@ -40,6 +40,7 @@ class Hardware:
     gpu: Gpu
     count: int
     origin: Origin
+    count_is_stated: bool = False  # otherwise as many as the ranks need
 
 
 @dataclass(frozen=True, slots=True)

@@ -65,7 +65,7 @@ def choose_hardware(
     if options.gpu_count is not None:
         if options.gpu_count < 1:
             raise UsageError(f"--gpu-count {options.gpu_count}: give 1 or more")
-        return Hardware(gpu, options.gpu_count, origin)
+        return Hardware(gpu, options.gpu_count, origin, count_is_stated=True)
     count, unknown = _ranks(reading)
     if unknown is not None:
         assumptions.append(f"{count} GPU: the parallel size is unknown, {unknown.reason}")

@@ -75,8 +75,10 @@ class Facts:
 
     def option(self, name: str, key: str) -> Any:
         """A key of a JSON argument: its value, None where it is not written, or `Unknown`."""
-        value = self.value(name)
-        return value.get(key) if isinstance(value, Mapping) else _unless_known(value)
+        value = self.given(name)
+        if isinstance(value, Unknown):
+            return value
+        return value.get(key) if isinstance(value, Mapping) else None
 
     def since(self, version: str) -> bool:
         """Whether the release is this one or a later one."""
@@ -123,7 +125,3 @@ class GivenFacts(Facts):
     @property
     def place(self) -> Origin | None:
         return None
-
-
-def _unless_known(value: Any) -> Unknown | None:
-    return value if isinstance(value, Unknown) else None

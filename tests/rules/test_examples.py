@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Mapping
 from typing import Any
 
 import pytest
 
-from scheduler_reader.rule_engine import all_rules, evaluate
+from scheduler_reader.capacity import plan_capacity
+from scheduler_reader.parse import parse_command
+from scheduler_reader.resolve import ResolveOptions, resolve
+from scheduler_reader.rule_engine import Facts, all_rules, evaluate
 from scheduler_reader.rule_engine.check import check_rule
 from scheduler_reader.rule_engine.facts import GivenFacts
 from scheduler_reader.rule_engine.rule import Rule
 from scheduler_reader.rule_engine.vocabulary import find_fact
+from scheduler_reader.value import Unknown
+from scheduler_reader.workload import DEFAULT_WORKLOAD, Slo
 
 RULES = all_rules()
 EXAMPLES = [
@@ -38,15 +44,33 @@ def test_codes_and_names_are_unique() -> None:
 
 @pytest.mark.parametrize(("rule", "verdict", "example"), EXAMPLES)
 def test_example(rule: Rule, verdict: str, example: Mapping[str, Any]) -> None:
-    if "facts" not in example:
-        pytest.skip("pipeline")
-    facts = example["facts"]
-    for name in facts.keys() - {"env", "given", "defaults"}:
-        assert find_fact(name), f"no fact {name}"
-    findings, missing = evaluate([check_rule(rule)], GivenFacts(facts))
+    facts = facts_of_command(example) if "command" in example else given_facts(example["facts"])
+    findings, missing = evaluate([check_rule(rule)], facts)
     if verdict == "bad":
         assert findings
         assert "unknown" not in findings[0].message, findings[0].message
     else:
         assert not findings
     assert bool(missing) is (verdict == "unknown"), missing
+
+
+def given_facts(facts: Mapping[str, Any]) -> Facts:
+    """A unit example: the facts are written out."""
+    for name in facts.keys() - {"env", "given", "defaults"}:
+        assert find_fact(name), f"no fact {name}"
+    return GivenFacts(facts)
+
+
+def facts_of_command(example: Mapping[str, Any]) -> Facts:
+    """A command line, read, resolved and planned; nothing is predicted for it."""
+    engine = resolve(
+        parse_command(shlex.split(example["command"])).engines[0],
+        ResolveOptions(
+            vllm_version=example["version"],
+            gpu=example.get("gpu"),
+            gpu_count=example.get("gpu_count"),
+        ),
+    )
+    plan = plan_capacity(engine, DEFAULT_WORKLOAD)
+    nothing = Unknown("rule examples predict nothing")
+    return Facts.of(engine, plan, nothing, nothing, DEFAULT_WORKLOAD, Slo())

@@ -19,6 +19,12 @@ def capacity_reason(sources: Sources) -> str:
     return sources.capacity.reason
 
 
+def start_remedies(sources: Sources) -> str:
+    """Single changes with which the engine starts, as a list in words."""
+    remedies = [f"{remedy.setting} {remedy.value}" for remedy in sources.capacity.remedies]
+    return ", ".join(remedies) or "none of its settings, only a smaller checkpoint or larger GPUs"
+
+
 def budget_gib(sources: Sources) -> float | Unknown:
     """What vLLM may use of one GPU: memory x gpu_memory_utilization."""
     return _gib(sources, "budget")

@@ -55,7 +55,7 @@ def gpu_capability(sources: Sources) -> float:
 def gpu_count(sources: Sources) -> int | Unknown:
     """GPUs the engine can see, where somebody states them."""
     hardware = sources.engine.hardware
-    if hardware.origin.kind in ("assumed", "derived"):
+    if not hardware.count_is_stated:
         return Unknown("the number of GPUs is not stated (--gpu-count)")
     return hardware.count
 

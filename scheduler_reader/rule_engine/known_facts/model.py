@@ -126,12 +126,23 @@ def derived_max_model_len(sources: Sources) -> int | Unknown:
 
 
 def checkpoint_quantization(sources: Sources) -> str | Unknown | None:
-    """Quantization method the checkpoint declares; None: not quantized."""
+    """Quantization method of the checkpoint, by its config or its name; None: not quantized."""
     model = sources.engine.model
     if isinstance(model, Unknown):
         return model
     quantization = model.value.quantization
-    return quantization.method if quantization else None
+    return quantization.method if quantization and quantization.declared else None
+
+
+def declared_quantization(sources: Sources) -> str | Unknown | None:
+    """The same, where the checkpoint's own config is at hand and not only its name."""
+    model, model_id = sources.engine.model, sources.engine.model_id
+    if isinstance(model, Unknown):
+        return model
+    is_same_model = not isinstance(model_id, Unknown) and model_id.value == model.value.id
+    if model.origin.kind != "option" and not is_same_model:
+        return Unknown("the checkpoint's own quantization config is not at hand (--model-config)")
+    return checkpoint_quantization(sources)
 
 
 def weight_bits(sources: Sources) -> float | Unknown:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from math import prod
 
+from scheduler_reader.rule_engine.settings import setting_value
 from scheduler_reader.rule_engine.sources import Sources
 from scheduler_reader.value import Unknown
 
@@ -49,9 +50,5 @@ def _product(sources: Sources, *names: str) -> int | Unknown:
 
 def _size(sources: Sources, name: str) -> int | Unknown:
     """A parallel size; 1 where that release does not have the argument or leaves it open."""
-    if name not in sources.engine.settings:
-        return 1
-    value = sources.engine.value(name)
-    if isinstance(value, Unknown):
-        return value
-    return int(value.value or 1)
+    value = setting_value(sources.engine, name)
+    return value if isinstance(value, Unknown) else int(value or 1)
