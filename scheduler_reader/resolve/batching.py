@@ -7,7 +7,12 @@ from typing import Any
 from scheduler_reader.errors import DataError
 from scheduler_reader.knowledge.gpus import GIB, Gpu
 from scheduler_reader.resolve.case import Case, Range, table
-from scheduler_reader.resolve.model_shape import is_multimodal, is_pooling, pools_last_token
+from scheduler_reader.resolve.model_shape import (
+    is_encoder_decoder,
+    is_multimodal,
+    is_pooling,
+    pools_last_token,
+)
 from scheduler_reader.resolve.speculation import speculative_config
 from scheduler_reader.value import Known
 
@@ -42,14 +47,14 @@ def resolve_budget(case: Case) -> Known[Any]:
     if _is_throughput_mode(case):
         tokens *= 2
         reasons.append("doubled by performance_mode=throughput")
-    length = case.get("max_model_len")
     if not case.get(CHUNKED) and case.follows("unchunked_budget_raised_to_length"):
-        tokens = max(tokens, length)
+        tokens = max(tokens, case.get("max_model_len"))
         reasons.append("at least max_model_len because prefill is not chunked")
     if case.follows("budget_capped_at_seqs_times_length"):
-        most = _seqs_before_cap(case)[0] * length
-        if most < tokens:
-            tokens = most
+        seqs = _seqs_before_cap(case)[0]
+        can_bind = seqs * table("batching")["least_model_length"] < tokens
+        if can_bind and seqs * case.get("max_model_len") < tokens:
+            tokens = seqs * case.get("max_model_len")
             reasons.append("capped at max_num_seqs x max_model_len")
     return case.by_default(tokens, ", ".join(reasons))
 
@@ -91,7 +96,7 @@ def _chunked_prefill_support(case: Case) -> tuple[bool, str]:
     if is_pooling(case):
         last = pools_last_token(case)
         return last, f"{'on' if last else 'off'} for this pooling model"
-    if case.facts.is_encoder_decoder:
+    if is_encoder_decoder(case):
         return False, "off for encoder-decoder models"
     return True, "on for generating models"
 

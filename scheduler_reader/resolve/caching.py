@@ -8,6 +8,7 @@ from scheduler_reader.resolve.case import Case, Range, table
 from scheduler_reader.resolve.model_shape import (
     has_recurrent_layers,
     is_attention_free,
+    is_encoder_decoder,
     is_multimodal,
     is_pooling,
     pools_last_token,
@@ -36,7 +37,7 @@ def resolve_prefix_caching(case: Case) -> Known[Any]:
         recurrent
         and written.value
         and case.follows("state_prefix_caching_needs_support")
-        and case.facts.architecture not in table("caching")["state_prefix_caching"]
+        and case.architecture not in table("caching")["state_prefix_caching"]
     ):
         return case.by_behaviour(False, "state_prefix_caching_needs_support")
     return written
@@ -81,7 +82,7 @@ def _by_default(case: Case) -> Known[Any]:
         return case.by_default(pools_last_token(case), "on where the last token is pooled")
     if not case.follows("prefix_caching_by_model_shape"):
         return case.by_behaviour(True, "prefix_caching_on_by_default")
-    if case.facts.is_encoder_decoder:
+    if is_encoder_decoder(case):
         return case.by_default(False, "off for encoder-decoder models")
     if is_attention_free(case):
         return case.by_default(False, "off for models without attention")
@@ -94,7 +95,8 @@ def _by_default(case: Case) -> Known[Any]:
 def _is_kernel(case: Case, entry: Range) -> bool:
     quantized = str(case.get("kv_cache_dtype")).startswith("fp8")
     return (
-        case.gpu.capability[0] in entry["majors"]
+        case.gpu.vendor == "nvidia"
+        and case.gpu.capability[0] in entry["majors"]
         and (not entry.get("sparse") or uses_sparse_attention(case))
         and (not entry.get("quantized_kv") or quantized)
         and entry.get("nope_dim", case.facts.qk_nope_head_dim) == case.facts.qk_nope_head_dim

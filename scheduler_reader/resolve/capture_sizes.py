@@ -74,7 +74,7 @@ def _ceiling(case: Case) -> tuple[int, str]:
     given = _given_ceiling(case)
     own = _architecture_ceiling(case)
     if own is not None and (own["over_given"] or given is None) and own["value"] > (single or 0):
-        return own["value"], f"{own['value']} for {case.facts.architecture}"
+        return own["value"], f"{own['value']} for {case.architecture}"
     if given is not None:
         return given, "the given size"
     if single is not None:
@@ -103,7 +103,7 @@ def _given_ceiling(case: Case) -> int | None:
 
 
 def _architecture_ceiling(case: Case) -> Any:
-    return case.pick(table("cuda_graphs")["architectures"].get(case.facts.architecture, ()))
+    return case.pick(table("cuda_graphs")["architectures"].get(case.architecture, ()))
 
 
 def _hardware_ceiling(case: Case, usual: int, blackwell: int | None) -> int:

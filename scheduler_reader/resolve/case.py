@@ -98,6 +98,16 @@ class Case:
         facts: ModelFacts = known(self.model)
         return facts
 
+    @property
+    def is_model_known(self) -> bool:
+        """Whether there are model facts; without them the model is taken for a plain decoder."""
+        return not isinstance(self.model, Unknown)
+
+    @property
+    def architecture(self) -> str:
+        """The model's architecture, empty when the model is unknown."""
+        return "" if isinstance(self.model, Unknown) else self.model.value.architecture
+
     # What the release does
 
     def within(self, entry: Range) -> bool:

@@ -10,7 +10,11 @@ from typing import Any
 
 from scheduler_reader.resolve.case import Case, Range, table
 from scheduler_reader.resolve.engine_choice import OFF
-from scheduler_reader.resolve.model_shape import has_recurrent_layers, is_pooling
+from scheduler_reader.resolve.model_shape import (
+    has_recurrent_layers,
+    is_encoder_decoder,
+    is_pooling,
+)
 from scheduler_reader.value import Known
 
 FULL_MODES = ("FULL", "FULL_DECODE_ONLY", "FULL_AND_PIECEWISE")
@@ -69,10 +73,16 @@ def _given_mode(case: Case) -> Known[Any] | None:
     written = case.written("cudagraph_mode")
     if written is not None:
         return Known(_mode_name(written.value), written.origin)
-    given = compilation_config(case).get("cudagraph_mode")
-    if given is None:
-        return None
-    return case.decided(_mode_name(given), "cudagraph_mode of the compilation config")
+    config = compilation_config(case)
+    if config.get("cudagraph_mode") is not None:
+        mode = _mode_name(config["cudagraph_mode"])
+        return case.decided(mode, "cudagraph_mode of the compilation config")
+    if case.follows("old_graph_switches"):
+        if config.get("use_cudagraph") is False:
+            return case.decided("NONE", "use_cudagraph=false in the compilation config")
+        if config.get("full_cuda_graph"):
+            return case.decided("FULL", "full_cuda_graph in the compilation config")
+    return None
 
 
 def _mode_name(value: Any) -> str:
@@ -85,7 +95,7 @@ def _default_mode(case: Case) -> Known[Any]:
     if (
         case.within(recurrent)
         and has_recurrent_layers(case)
-        and case.facts.architecture not in recurrent["except"]
+        and case.architecture not in recurrent["except"]
     ):
         return case.decided(recurrent["value"], "for models with recurrent layers")
     level = case.get("optimization_level")
@@ -129,7 +139,7 @@ def _has_breakable_graphs(case: Case, data: Range) -> bool:
     if switch is not None:
         return switch not in OFF
     architectures = case.pick(data["breakable"])
-    return architectures is not None and case.facts.architecture in architectures["value"]
+    return architectures is not None and case.architecture in architectures["value"]
 
 
 def _lowered(case: Case, mode: Known[Any]) -> Known[Any]:
@@ -147,7 +157,7 @@ def _applies(case: Case, condition: str) -> bool:
     if condition == "pooling":
         return is_pooling(case)
     if condition == "encoder_decoder":
-        return case.facts.is_encoder_decoder
+        return is_encoder_decoder(case)
     if condition == "deepep_high_throughput":
         several = (case.argument("data_parallel_size") or 1) > 1
         return several and case.argument("all2all_backend") == condition

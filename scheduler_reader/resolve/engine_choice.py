@@ -43,7 +43,7 @@ def resolve_model_runner(case: Case) -> Known[Any]:
     if any(case.within(entry) and _is_needed(case, entry) for entry in data["needs_v2"]):
         return case.decided("V2", "a feature that only model runner V2 has")
     if not _is_selected(case, selection):
-        return case.by_default("V1", f"model runner of {case.facts.architecture}")
+        return case.by_default("V1", f"model runner of {case.architecture}")
     missing = _missing_in_v2(case)
     if missing is not None:
         return case.decided("V1", f"model runner V2 does not support {missing}")
@@ -59,7 +59,7 @@ def _fallback_reason(case: Case) -> str | None:
     least = case.pick(data["least_capability"])
     if least and case.gpu.capability[0] < least["value"]:
         return f"compute capability {case.gpu.compute_capability}"
-    for unsupported in (_speculation, _pipeline, _kv_cache_dtype, _model):
+    for unsupported in (_attention_backend, _speculation, _pipeline, _kv_cache_dtype, _model):
         reason = unsupported(case, data)
         if reason is not None:
             return reason
@@ -76,6 +76,14 @@ def _is_changed(case: Case, row: Range) -> bool:
         return written.value not in row["unless"]
     flag = case.flags.argument(row["setting"])
     return flag is not None and written.value != flag.default
+
+
+def _attention_backend(case: Case, data: Range) -> str | None:
+    backend = case.variable("VLLM_ATTENTION_BACKEND")
+    supported = case.pick(data["attention_backends"])
+    if backend is None or supported is None or backend in supported["value"]:
+        return None
+    return f"VLLM_ATTENTION_BACKEND={backend}"
 
 
 def _speculation(case: Case, data: Range) -> str | None:
@@ -106,18 +114,20 @@ def _kv_cache_dtype(case: Case, data: Range) -> str | None:
     kernels = case.pick(data["fp8_kv_cache"])
     if kernels is None or not str(written.value).startswith("fp8"):
         return None
-    if case.gpu.capability[0] in kernels["value"]:
+    backend = case.variable("VLLM_ATTENTION_BACKEND")
+    own_kernel = backend in (None, *kernels["backends"])
+    if case.gpu.capability[0] in kernels["value"] and own_kernel:
         return None
     return f"kv_cache_dtype={written.value} on {case.gpu.title}"
 
 
 def _model(case: Case, data: Range) -> str | None:
-    dtypes = case.pick(data["dtypes"])
-    if dtypes and case.get("dtype") not in dtypes["value"]:
-        return f"dtype {case.get('dtype')}"
-    quantizations = case.pick(data["quantizations_without"])
-    if quantizations and case.get("quantization") in quantizations["value"]:
-        return f"quantization {case.get('quantization')}"
+    for name, rows in (("dtype", "dtypes_without"), ("quantization", "quantizations_without")):
+        unsupported = case.pick(data[rows])
+        if unsupported is None or not (case.is_model_known or case.written(name)):
+            continue
+        if case.get(name) in unsupported["value"]:
+            return f"{name} {case.get(name)}"
     if case.within(data["pooling"]) and is_pooling(case):
         return "pooling models"
     if case.within(data["recurrent_layers"]) and has_recurrent_layers(case):

@@ -1,4 +1,7 @@
-"""The shape of a model as vLLM's defaults see it: pooling, recurrent, encoder-decoder, multimodal."""
+"""The shape of a model as vLLM's defaults see it: pooling, recurrent, encoder-decoder, multimodal.
+
+A model that is not known is taken for a decoder that generates text; `resolution.py` says so.
+"""
 
 from __future__ import annotations
 
@@ -6,6 +9,7 @@ from scheduler_reader.resolve.case import Case
 
 POOLING_TASKS = ("embed", "embedding", "classify", "score", "reward")
 POOLING_CONVERSIONS = ("embed", "classify", "reward")
+DECODERS = ("ForCausalLM", "ForConditionalGeneration")
 
 
 def is_pooling(case: Case) -> bool:
@@ -15,7 +19,9 @@ def is_pooling(case: Case) -> bool:
         return bool(runner == "pooling")
     if task not in (None, "auto"):
         return task in POOLING_TASKS
-    return convert in POOLING_CONVERSIONS or case.facts.is_pooling
+    if convert in POOLING_CONVERSIONS:
+        return True
+    return case.is_model_known and case.facts.is_pooling
 
 
 def pools_last_token(case: Case) -> bool:
@@ -30,23 +36,28 @@ def pools_last_token(case: Case) -> bool:
             pooling = config.get("seq_pooling_type") or config.get("pooling_type")
             if pooling is not None:
                 return str(pooling).upper() == "LAST"
-    return case.facts.architecture.endswith(("ForCausalLM", "ForConditionalGeneration"))
+    return not case.is_model_known or case.architecture.endswith(DECODERS)
 
 
 def has_recurrent_layers(case: Case) -> bool:
     """Whether some layers keep a state instead of KV blocks (mamba, linear attention)."""
-    return case.facts.is_hybrid
+    return case.is_model_known and case.facts.is_hybrid
 
 
 def is_attention_free(case: Case) -> bool:
     """Whether all layers are recurrent."""
-    kinds = case.facts.layer_kinds
+    kinds = case.facts.layer_kinds if case.is_model_known else ()
     return bool(kinds) and all(kind in ("mamba", "linear", "none") for kind in kinds)
 
 
 def is_multimodal(case: Case) -> bool:
     """Whether the model takes images or other media."""
-    return case.facts.vision is not None
+    return case.is_model_known and case.facts.vision is not None
+
+
+def is_encoder_decoder(case: Case) -> bool:
+    """Whether an encoder reads the prompt (Whisper, BART)."""
+    return case.is_model_known and case.facts.is_encoder_decoder
 
 
 def uses_sparse_attention(case: Case) -> bool:

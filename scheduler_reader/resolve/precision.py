@@ -63,9 +63,9 @@ def resolve_kv_cache_dtype(case: Case) -> Known[Any]:
     for entry in table("precision")["sparse_attention_kv"]:
         if (
             case.within(entry)
-            and value == entry["value"]
-            and case.facts.architecture == entry["architecture"]
-            and case.gpu.capability[0] == entry.get("capability", case.gpu.capability[0])
+            and value in entry["values"]
+            and case.architecture == entry["architecture"]
+            and case.gpu.capability[0] == entry.get("major", case.gpu.capability[0])
         ):
             return case.decided(entry["becomes"], f"of {entry['architecture']}")
     if value != "auto" or not case.follows("checkpoint_kv_dtype"):
@@ -96,10 +96,18 @@ def _is_renamed(case: Case, scheme: Quantization, entry: Range) -> bool:
         scheme.method == entry["method"]
         and ("bits" not in entry or raw.get("bits") in entry["bits"])
         and ("symmetric" not in entry or raw.get("sym") is entry["symmetric"])
-        and case.gpu.capability[0] >= entry.get("capability", 0)
+        and _has_kernel(case, entry)
         and entry.get("model_type", case.facts.model_type) == case.facts.model_type
         and ("algorithm" not in entry or entry["algorithm"] in _algorithm(raw))
     )
+
+
+def _has_kernel(case: Case, entry: Range) -> bool:
+    """Whether the GPU runs the kernels of a method that is bound to CUDA and a compute capability."""
+    least = entry.get("capability")
+    if least is None:
+        return True
+    return case.gpu.vendor == "nvidia" and float(case.gpu.compute_capability) >= least
 
 
 def _algorithm(raw: Mapping[str, Any]) -> str:

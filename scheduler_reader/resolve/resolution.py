@@ -39,6 +39,10 @@ def resolve(parsed: ParsedEngine, options: ResolveOptions | None = None) -> Reso
         env=parsed.env,
         flags=table,
     )
+    if isinstance(case.model, Unknown):
+        assumptions.append(
+            f"the model is taken for a decoder that generates text: {case.model.reason}"
+        )
     settle(case)
     engine, engine_origin = _engine(case.settled["engine"], assumptions)
     return ResolvedEngine(

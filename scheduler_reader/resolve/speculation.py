@@ -52,6 +52,8 @@ def resolve_draft_tokens(case: Case) -> Known[Any]:
     if not config:
         return case.by_default(0, "no speculative decoding")
     tokens = config.get("num_speculative_tokens")
+    if tokens is None and speculation_method(case) == "mtp" and case.facts.mtp_layers > 0:
+        return case.decided(case.facts.mtp_layers, "as many as the model predicts by itself")
     if tokens is None:
         raise Blocked(Unknown("num_speculative_tokens is not given; the draft model decides"))
     return case.decided(int(tokens), "of the speculative configuration")
