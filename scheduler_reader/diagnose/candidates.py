@@ -14,7 +14,7 @@ from scheduler_reader.value import Known, Unknown
 from scheduler_reader.workload import Workload
 
 HIGHEST_UTILIZATION = 0.95  # above it a card has no room for what vLLM does not profile
-BUDGET_FACTORS = (0.125, 0.25, 0.5, 2, 4)
+BUDGET_FACTORS = (0.125, 0.25, 0.5, 2)
 SMALLEST_BUDGET = 256
 
 

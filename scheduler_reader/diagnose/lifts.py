@@ -66,6 +66,10 @@ def lifted_limits(situation: Situation) -> tuple[Lifted, ...]:
 
 
 def _without_kv_limit(situation: Situation) -> Iterator[Lifted]:
+    """Where nobody waits, blocks (as seats) limit nothing: the estimate stays as it is."""
+    if situation.base.waiting == 0:
+        yield Lifted("KV blocks", "paged_attention", "kv_starvation", situation.base)
+        return
     plan = replace(
         situation.plan, num_blocks=UNLIMITED, workload_concurrency=float(UNLIMITED), starts=True
     )
@@ -75,7 +79,9 @@ def _without_kv_limit(situation: Situation) -> Iterator[Lifted]:
 
 
 def _without_seat_limit(situation: Situation) -> Iterator[Lifted]:
-    """More seats than the token budget has tokens would decode nobody faster."""
+    if situation.base.waiting == 0:
+        yield Lifted("max_num_seqs", "continuous_batching", "admission_stall", situation.base)
+        return
     changes: dict[str, int | None] = {"max_num_seqs": UNLIMITED}
     if "max_num_active_seqs" in situation.engine.settings:
         changes["max_num_active_seqs"] = None

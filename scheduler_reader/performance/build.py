@@ -96,9 +96,18 @@ def _experts(
     routed = routed_experts(model, parallel.tensor, parallel.data, parallel.is_expert_parallel)
     if routed is None:
         return None
-    name = "fp8_block" if stored.math in ("fp8", "int8", "fp4") else "bfloat16"
-    device = _device(gpu, stored.math)
-    return Experts(table.moe[name], device, model.hidden_size, stored.weight_bytes, routed)
+    if stored.math in ("fp8", "int8", "fp4"):
+        name = "fp8_block"
+    else:
+        name = "mxfp4" if stored.weight_bytes < 1 else "bfloat16"
+    return Experts(
+        fit=table.moe[name],
+        device=_device(gpu, stored.math),
+        hidden=model.hidden_size,
+        weight_bytes=stored.weight_bytes,
+        routed=routed,
+        imbalance=table.expert_parallel_imbalance if parallel.is_expert_parallel else 1.0,
+    )
 
 
 def _attention(

@@ -76,6 +76,7 @@ class Efficiency:
     prefill_attention: Mapping[str, PrefillAttentionFit]
     all_reduce: Mapping[str, Mapping[int, AllReduceFit]]  # graph or eager → ranks → fit
     moe: Mapping[str, MoeFit]
+    expert_parallel_imbalance: float
     nvlink_bytes_per_s: float
     spread: Mapping[str, float]
 
@@ -104,6 +105,7 @@ def _load(path: str) -> Efficiency:
                 for mode, fits in document["all_reduce"].items()
             },
             moe=_table(MoeFit, document["moe"]),
+            expert_parallel_imbalance=document["expert_parallel_imbalance"],
             nvlink_bytes_per_s=document["peaks"]["nvlink_bytes_per_s"],
             spread=document["spread"],
         )

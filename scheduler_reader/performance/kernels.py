@@ -37,13 +37,16 @@ class Linear:
 
 @dataclass(frozen=True, slots=True)
 class Experts:
-    """The routed experts of all layers, one rank's share."""
+    """The routed experts of all layers, one rank's share; `imbalance` is the arithmetic of the
+    busiest rank over the mean.
+    """
 
     fit: MoeFit
     device: Device
     hidden: float
     weight_bytes: float
     routed: RoutedExperts
+    imbalance: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,7 +109,8 @@ def mixture(experts: Experts, tokens: float) -> KernelTime:
     fit, device, routed = experts.fit, experts.device, experts.routed
     tokens = tokens * routed.sources
     matrix = 3 * experts.hidden * routed.intermediate
-    compute = 2 * tokens * routed.chosen * matrix / (device.flops_per_s * fit.eff_compute)
+    products = 2 * tokens * routed.chosen * experts.imbalance * matrix
+    compute = products / (device.flops_per_s * fit.eff_compute)
     touched = touched_experts(routed.experts, routed.chosen, tokens)
     traffic = touched * matrix * experts.weight_bytes
     memory = traffic / (device.bandwidth_bytes_per_s * fit.eff_memory)

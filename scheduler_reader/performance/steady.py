@@ -18,7 +18,7 @@ from scheduler_reader.performance.step import StepModel, StepParts
 from scheduler_reader.performance.tails import poisson_quantile
 
 ITERATIONS = 30
-TOLERANCE = 1e-4  # of the residents; far below what the fits are good for
+TOLERANCE = 3e-4  # of the residents; far below what the fits are good for
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,15 +84,14 @@ class Replica:
         """The steady state with `residents` requests always in the running queue (closed loop).
 
         The residents a rate needs grow with the rate, without bound towards the capacity: the
-        rate is found by bisection, sped up by secants (Illinois) where both ends are finite.
+        rate is found by secants between a rate that needs too few and one that needs too many
+        (Illinois), by bisection while the latter is beyond the capacity.
         """
         others = max(residents - 1, 0.0)
         low, high = 0.0, residents / self._shortest_residence(residents)
         low_miss, high_miss = -residents, inf
+        rate = min(residents / self._crowded_residence(residents), 0.9 * high)
         for _ in range(ITERATIONS):
-            rate = (low + high) / 2
-            if high_miss < inf:
-                rate = low - low_miss * (high - low) / (high_miss - low_miss)
             rhythm = self._settled(rate, residents, others)
             miss = inf if rhythm is None else rate * rhythm.residence_s - residents
             if abs(miss) < TOLERANCE * residents:
@@ -104,6 +103,9 @@ class Replica:
             else:
                 low, low_miss = rate, miss
                 high_miss /= 2
+            rate = (low + high) / 2
+            if high_miss < inf:
+                rate = low - low_miss * (high - low) / (high_miss - low_miss)
         rhythm = self._settled(low, residents, others)
         assert rhythm is not None
         return self._point(low, rhythm)
@@ -235,6 +237,12 @@ class Replica:
         alone_s = self.prompt_seconds(0, min(demand.computed_tokens, room))
         decode_s = (demand.output_tokens - 1) * self.decode_seconds(1.0)
         return 0.9 * (min(prefill_s, alone_s) + decode_s)
+
+    def _crowded_residence(self, residents: float) -> float:
+        """A guess of a request's time: decode beside everybody, prompts taking turns."""
+        demand, room = self.demand, self.room(residents)
+        turns_s = residents * demand.computed_tokens / room * self.mixed_seconds(0, room)
+        return turns_s + (demand.output_tokens - 1) * self.decode_seconds(residents)
 
     def _slowest(self, rhythm: _Rhythm) -> float:
         """99th percentile of the steps a decoding request is in."""
