@@ -8,8 +8,6 @@ vllm/v1/worker/gpu_model_runner.py, profile_run and _dummy_sampler_run.
 
 from __future__ import annotations
 
-from packaging.version import Version
-
 from scheduler_reader.capacity.constants import ZERO, Spread, at, gib_spread, spread, table
 from scheduler_reader.capacity.inputs import CapacityInputs
 from scheduler_reader.capacity.modules import experts_per_rank, heads_per_rank
@@ -55,9 +53,8 @@ def sampler_peak(inputs: CapacityInputs) -> Spread:
 
 def _bytes_per_logit(inputs: CapacityInputs, rows: int) -> Spread:
     entry = at("sampler", inputs.release)
-    second = table()["sampler_second_runner"]
-    if uses_second_runner(inputs):
-        return spread(second["bytes"])
+    if inputs.uses_second_runner:
+        return spread(table()["sampler_second_runner_bytes"])
     if inputs.uses_flashinfer_sampler and not inputs.is_v0:
         return spread(table()["sampler_flashinfer_bytes"])
     if inputs.is_v0:
@@ -65,12 +62,3 @@ def _bytes_per_logit(inputs: CapacityInputs, rows: int) -> Spread:
     elif inputs.runs_image and "container_bytes" in entry:
         return spread(entry["container_bytes"])
     return spread(entry["few_rows_bytes" if rows <= entry["few_rows"] else "bytes"])
-
-
-def uses_second_runner(inputs: CapacityInputs) -> bool:
-    """Whether Model Runner V2 makes the profile run, as far as the release and model say."""
-    second, version = table()["sampler_second_runner"], inputs.release.version
-    if version >= Version(second["since"]):
-        return True
-    plain = not inputs.model.is_moe and not inputs.model.is_hybrid
-    return plain and version >= Version(second["dense_since"])

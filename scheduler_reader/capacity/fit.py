@@ -36,7 +36,7 @@ class Outlook:
         assert self.pool is not None
         extra = int(value_at("null_block_is_extra", self.inputs.release))
         blocks = checked_blocks(self.inputs, computed) - extra
-        return self.pool.layout.longest(blocks, length_limit(self.inputs))
+        return self.pool.layout.longest(blocks, self.inputs.length_cap)
 
     @property
     def served_length(self) -> int:
@@ -80,11 +80,6 @@ def checked_blocks(inputs: CapacityInputs, computed: int) -> int:
         held = max(stage.layers for stage in stages(layers, inputs.pipeline_parallel))
         return computed * held // layers
     return computed
-
-
-def length_limit(inputs: CapacityInputs) -> int:
-    """The longest context that the model or the user allows."""
-    return max(inputs.max_model_len or 0, inputs.model.max_position_embeddings or 0) or 2048
 
 
 def _fits(inputs: CapacityInputs, pool: Pool, computed: int) -> bool:

@@ -33,11 +33,14 @@ class CapacityInputs:
     expert_parallel: bool
     context_parallel: int  # decode context parallel
     utilization: float
-    max_model_len: int | None  # None: as long as fits ("auto")
+    max_model_len: int | None  # None: as long as fits ("auto"), up to `length_cap`
+    length_cap: int
     max_num_seqs: int
     token_budget: int
     block_size: int
-    enforces_eager: bool
+    graph_mode: str  # cudagraph_mode; V0 has none, but captures `capture_sizes`
+    capture_sizes: tuple[int, ...]
+    uses_second_runner: bool  # Model Runner V2
     batches_in_flight: int
     hybrid_manager_off: bool
     kv_cache_memory_bytes: int | None
@@ -67,9 +70,18 @@ def read_inputs(engine: ResolvedEngine) -> CapacityInputs | Unknown:
 
 
 def _read(engine: ResolvedEngine, model: ModelFacts) -> CapacityInputs:
-    length = _required(engine, "max_model_len")
+    length = int(_required(engine, "max_model_len"))
     is_multimodal = model.vision is not None
     asynchronous = bool(_optional(engine, "async_scheduling"))
+    runner = engine.model_runner
+    if isinstance(runner, Unknown):
+        raise MissingFactError(runner.reason)
+    ranks = int(_optional(engine, "tensor_parallel_size") or 1)
+    if model.attention_heads % ranks:
+        raise MissingFactError(
+            f"{model.attention_heads} attention heads cannot be split over {ranks} "
+            "tensor-parallel ranks"
+        )
     return CapacityInputs(
         release=engine.release,
         is_v0=engine.engine == "V0",
@@ -78,17 +90,20 @@ def _read(engine: ResolvedEngine, model: ModelFacts) -> CapacityInputs:
         quantization=_quantization(engine, model),
         dtype_bytes=_dtype_bytes(engine, model),
         kv_dtype=_kv_dtype(engine, model),
-        tensor_parallel=_optional(engine, "tensor_parallel_size") or 1,
+        tensor_parallel=ranks,
         pipeline_parallel=_optional(engine, "pipeline_parallel_size") or 1,
         data_parallel=_optional(engine, "data_parallel_size") or 1,
         expert_parallel=bool(_optional(engine, "enable_expert_parallel")),
         context_parallel=_optional(engine, "decode_context_parallel_size") or 1,
         utilization=float(_required(engine, "gpu_memory_utilization")),
-        max_model_len=None if length in (-1, "auto") else int(length),
+        max_model_len=None if engine.fits_length_to_memory else length,
+        length_cap=max(length, model.max_position_embeddings or 0),
         max_num_seqs=int(_required(engine, "max_num_seqs")),
         token_budget=int(_required(engine, "max_num_batched_tokens")),
         block_size=int(_required(engine, "block_size")),
-        enforces_eager=bool(_optional(engine, "enforce_eager")),
+        graph_mode=str(_optional(engine, "cudagraph_mode") or "NONE"),
+        capture_sizes=tuple(_optional(engine, "cudagraph_capture_sizes") or ()),
+        uses_second_runner=runner.value == "V2",
         batches_in_flight=2 if asynchronous else 1,
         hybrid_manager_off=bool(_optional(engine, "disable_hybrid_kv_cache_manager")),
         kv_cache_memory_bytes=_optional(engine, "kv_cache_memory_bytes"),
@@ -111,13 +126,12 @@ def _required(engine: ResolvedEngine, name: str) -> Any:
 
 
 def _optional(engine: ResolvedEngine, name: str) -> Any:
-    """A setting that the release may not have; None: it has not, or nobody set it."""
-    if name not in engine.settings:
-        return None
-    value = engine.value(name)
+    """A setting that the release may not have, or that is as written; None: nobody set it."""
+    setting = engine.settings.get(name)
+    value = setting.value if setting else engine.flags.settings.get(name)
     if isinstance(value, Unknown):
         raise MissingFactError(value.reason)
-    return value.value
+    return value.value if value else None
 
 
 def _switch(engine: ResolvedEngine, variable: str) -> bool | None:

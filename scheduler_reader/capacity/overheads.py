@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from bisect import bisect_right
-
 from packaging.version import Version
 
-from scheduler_reader.capacity.constants import ZERO, Spread, gib_spread, spread, table, value_at
+from scheduler_reader.capacity.constants import Spread, gib_spread, spread, table, value_at
 from scheduler_reader.capacity.inputs import CapacityInputs
 from scheduler_reader.capacity.stages import Stage
 
@@ -28,8 +26,6 @@ def non_torch(inputs: CapacityInputs) -> Spread:
 
 def cuda_graphs(inputs: CapacityInputs, stage: Stage) -> Spread:
     """Bytes of CUDA graphs: estimated before the KV cache (0.20.0 on), or captured after it."""
-    if inputs.enforces_eager:
-        return ZERO
     per_graph = spread(value_at("cuda_graph_mib", inputs.release)).scaled(MIB)
     if inputs.tensor_parallel > 1:
         per_graph = per_graph.scaled(table()["cuda_graph_parallel_factor"])
@@ -37,26 +33,21 @@ def cuda_graphs(inputs: CapacityInputs, stage: Stage) -> Spread:
 
 
 def captured_graphs(inputs: CapacityInputs) -> int:
-    """Batch sizes captured, piecewise and (0.11.0 on) once more in full for decode batches.
+    """Batch sizes captured: between attention layers, in full for decode batches, or both.
 
-    Sizes 1, 2, 4, 8 and on in steps of 8, from 256 in steps of 16 (0.11.1 on).
+    Full graphs beside others are for decode batches, so up to `max_num_seqs` only.
     """
-    version, sequences = inputs.release.version, inputs.max_num_seqs
+    sizes = inputs.capture_sizes
+    decodes = sum(size <= inputs.max_num_seqs for size in sizes)
     if inputs.is_v0:
-        return len(_sizes(sequences, coarse_from=None))
-    top = 512 if version < Version("0.10.0") else min(2 * sequences, 512)
-    coarse = 256 if version >= Version("0.11.1") else None
-    sizes = _sizes(min(top, inputs.token_budget), coarse)
-    full = bisect_right(sizes, sequences) if version >= Version("0.11.0") else 0
-    return len(sizes) + full
-
-
-def _sizes(top: int, coarse_from: int | None) -> list[int]:
-    fine_end = top + 1 if coarse_from is None else min(top + 1, coarse_from)
-    sizes = [size for size in (1, 2, 4) if size <= top] + list(range(8, fine_end, 8))
-    if coarse_from is not None:
-        sizes += range(coarse_from, top + 1, 16)
-    return sizes
+        return len(sizes)
+    return {
+        "NONE": 0,
+        "PIECEWISE": len(sizes),
+        "FULL": len(sizes),
+        "FULL_DECODE_ONLY": decodes,
+        "FULL_AND_PIECEWISE": len(sizes) + decodes,
+    }[inputs.graph_mode]
 
 
 def are_graphs_in_budget(inputs: CapacityInputs) -> bool:
