@@ -1,0 +1,58 @@
+"""V0 or V1, and the model runner."""
+
+from __future__ import annotations
+
+import pytest
+
+NGRAM = """--speculative-config '{"method": "ngram", "num_speculative_tokens": 4}'"""
+MOE = {
+    "architectures": ["MixtralForCausalLM"],
+    "num_local_experts": 8,
+    "num_experts_per_tok": 2,
+}
+
+
+@pytest.mark.parametrize(
+    ("version", "gpu", "arguments", "env", "engine"),
+    [
+        ("0.7.3", "h100", "", {}, "V0"),
+        ("0.7.3", "h100", "", {"VLLM_USE_V1": "1"}, "V1"),
+        ("0.8.5", "h100", "", {}, "V1"),
+        ("0.8.5", "h100", "", {"VLLM_USE_V1": "0"}, "V0"),
+        ("0.8.5", "h100", NGRAM, {}, "V0"),
+        ("0.9.0", "h100", NGRAM, {}, "V1"),
+        ("0.8.5", "h100", "-pp 2", {}, "V0"),
+        ("0.9.1", "h100", "-pp 2", {}, "V1"),
+        ("0.9.1", "h100", "--scheduling-policy priority", {}, "V0"),
+        ("0.9.2", "h100", "--scheduling-policy priority", {}, "V1"),
+        ("0.10.2", "h100", "--kv-cache-dtype fp8", {}, "V1"),
+        ("0.10.2", "l4", "--kv-cache-dtype fp8", {}, "V0"),
+        ("0.8.5", "h100", "--dtype float32", {}, "V0"),
+        ("0.8.5", "h100", "", {"VLLM_ATTENTION_BACKEND": "XFORMERS"}, "V0"),
+        ("0.12.0", "l4", "--kv-cache-dtype fp8", {"VLLM_USE_V1": "0"}, "V1"),
+    ],
+)
+def test_engine(resolved, version, gpu, arguments, env, engine):
+    assert resolved(arguments, version=version, gpu=gpu, env=env).engine == engine
+
+
+@pytest.mark.parametrize(
+    ("version", "config", "arguments", "env", "runner"),
+    [
+        ("0.21.0", {}, "", {}, "V1"),
+        ("0.21.0", {}, "", {"VLLM_USE_V2_MODEL_RUNNER": "1"}, "V2"),
+        ("0.22.0", {}, "", {}, "V1"),
+        ("0.22.0", {"architectures": ["Qwen3ForCausalLM"]}, "", {}, "V2"),
+        ("0.23.0", {}, "", {}, "V2"),
+        ("0.23.0", {}, "--quantization fp8", {}, "V1"),
+        ("0.24.0", {}, "--quantization fp8", {}, "V2"),
+        ("0.28.0", MOE, "", {}, "V1"),
+        ("0.29.0", MOE, "", {}, "V2"),
+        ("0.31.0", {}, NGRAM, {}, "V1"),
+        ("0.33.0", {}, NGRAM, {}, "V2"),
+        ("0.33.0", {}, "", {"VLLM_USE_V2_MODEL_RUNNER": "0"}, "V1"),
+    ],
+)
+def test_model_runner(resolved, version, config, arguments, env, runner):
+    engine = resolved(arguments, version=version, config=config, env=env)
+    assert engine.model_runner.value == runner
