@@ -41,6 +41,8 @@ KINDS: dict[Kind, str] = {
     "none": "nothing in particular limits it",
 }
 
+VISIBLE = 0.01  # a smaller relative change is not worth a line
+
 
 def gib(size_bytes: float) -> str:
     """`71.3`: GiB with one decimal."""
@@ -165,12 +167,21 @@ def metric_value(name: str, value: Any) -> str:
 
 
 def changes_text(before: Mapping[str, Any], after: Mapping[str, Any]) -> str:
-    """`ITL p99 92 ms → 31 ms, output tokens/s 4,100 → 4,050`."""
+    """`ITL p99 92.0 ms → 31.0 ms, output tokens/s 4,100 → 4,050`."""
     parts = []
     for name, value in after.items():
         old = f"{metric_value(name, before[name])} → " if name in before else ""
         parts.append(f"{metric_text(name)} {old}{metric_value(name, value)}")
     return ", ".join(parts)
+
+
+def visible_changes(before: Mapping[str, Any], after: Mapping[str, Any]) -> dict[str, Any]:
+    """The metrics of `after` that are new, or differ from `before` by a percent or more."""
+    return {
+        name: value
+        for name, value in after.items()
+        if name not in before or abs(value - before[name]) > VISIBLE * abs(before[name])
+    }
 
 
 @dataclass(frozen=True, slots=True)
@@ -198,7 +209,7 @@ def start_verdict(assessment: Assessment) -> tuple[bool | None, Verdict]:
         return False, Verdict("DOES NOT START", "; ".join(reasons))
     if capacity.starts:
         return True, Verdict("STARTS", reason)
-    doubt = "CANNOT SAY WHETHER IT STARTS" if capacity.memory is None else "MAY NOT START"
+    doubt = "CANNOT SAY WHETHER IT STARTS" if capacity.num_blocks is None else "MAY NOT START"
     return None, Verdict(doubt, reason)
 
 

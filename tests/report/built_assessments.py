@@ -145,7 +145,7 @@ def bottleneck(**changes: Any) -> Value[Bottleneck]:
         "default": "none",
         "kind": "decode_floor",
         "confidence": "high",
-        "evidence": ("71 % of a step is reading weights and KV blocks",),
+        "evidence": ("71% of a step is reading weights and KV blocks",),
         "lifted": (
             Lift("KV blocks", "output_tokens_per_s", 5120.0, 5120.0, 0.0),
             Lift("max_num_seqs", "output_tokens_per_s", 5120.0, 5120.0, 0.0),

@@ -58,7 +58,7 @@ Findings
       tokens.
       fix  --max-model-len 2048
 
-Evidence: 71 % of a step is reading weights and KV blocks; lifted alone: token
+Evidence: 71% of a step is reading weights and KV blocks; lifted alone: token
   budget +1.0%, KV blocks +0.0%, max_num_seqs +0.0%
 
 Assumed: one H100 SXM, because no GPU is stated; the default workload, because

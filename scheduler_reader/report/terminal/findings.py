@@ -26,7 +26,7 @@ def finding_blocks(assessment: Assessment) -> Iterator[Block]:
         return
     yield BLANK
     yield heading("Findings")
-    said = {assessment.capacity.reason}
+    said = {assessment.capacity.reason}  # the head of the report has it
     for finding in sorted(assessment.findings, key=lambda f: SEVERITIES.index(f.severity)):
         yield from _finding(finding, assessment, said)
 
@@ -61,7 +61,7 @@ def tuning_blocks(assessment: Assessment) -> Iterator[Block]:
         options = " ".join(wording.command_options(step.set))
         yield paragraph(f"{step.order}. ", (options, "head"), indent=2, hang=3)
         yield paragraph(step.because, indent=5)
-        effect = wording.changes_text(step.before, step.after)
+        effect = wording.changes_text(step.before, wording.visible_changes(step.before, step.after))
         if effect:
             yield paragraph(("predicted  ", "dim"), effect, indent=5, hang=2)
         yield paragraph(("watch  ", "dim"), step.watch, indent=5, hang=2)

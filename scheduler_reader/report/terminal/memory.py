@@ -93,7 +93,8 @@ def _requests(plan: CapacityPlan, assessment: Assessment) -> Iterator[str]:
         number = (
             "less than one" if plan.max_concurrency < 1 else _requests_text(plan.max_concurrency)
         )
-        possible = f" (at most {limit})" if limit else ""
+        is_news = limit and plan.largest_max_model_len != longest.value
+        possible = f" (at most {limit})" if is_news else ""
         yield f"{number} of max_model_len {longest.value:,}{possible}"
     elif limit:
         yield f"a max_model_len of at most {limit}"

@@ -19,9 +19,15 @@ def evidence_blocks(assessment: Assessment) -> Iterator[Block]:
     """Why this is the bottleneck: the evidence, each limit lifted alone, where a step's time goes."""
     if isinstance(assessment.bottleneck, Unknown):
         return
-    bottleneck, said = assessment.bottleneck.value, assessment.capacity.reason
-    sentences = [sentence for sentence in bottleneck.evidence if said not in sentence]
+    bottleneck = assessment.bottleneck.value
     gains = sorted(bottleneck.lifted, key=lambda lift: -lift.gain)
+    listed = tuple(lift.limit for lift in gains)
+    reason = wording.start_reason(assessment.capacity)
+    sentences = [
+        sentence
+        for sentence in bottleneck.evidence
+        if not (reason and reason in sentence) and not sentence.startswith(listed)
+    ]
     if gains and gains[0].gain < WORTH_LIFTING:
         small = ", ".join(f"{lift.limit} {wording.percent(lift.gain)}" for lift in gains)
         sentences.append(f"lifted alone: {small}")
