@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from scheduler_reader.knowledge.flags import (
     Flag,
@@ -24,6 +24,7 @@ from scheduler_reader.parse.convert import TRUTH
 from scheduler_reader.parse.source import Word
 
 NEGATIVE_NUMBER = re.compile(r"-\d+|-\d*\.\d+")
+LEVELS = frozenset("0123")
 OPTIMIZATION_SHORT = re.compile(r"-O(?:=)?(?P<level>[^.=].*)")
 
 
@@ -58,6 +59,9 @@ def cut(words: Sequence[Word], table: FlagTable, dotted: bool) -> list[Argument 
         if word.text == "--" and not word.unknown:
             pieces += words[position:]
             break
+        if word.text == "-O" and position < len(words) and words[position].text in LEVELS:
+            word = replace(words[position], text=f"-O{words[position].text}")
+            position += 1
         argument = _option(word, table, dotted)
         if argument is None:
             pieces.append(word)
@@ -65,7 +69,7 @@ def cut(words: Sequence[Word], table: FlagTable, dotted: bool) -> list[Argument 
         if not argument.inline:
             values = _values(argument, words[position:], table, dotted)
             position += len(values)
-            argument = _with_values(argument, values)
+            argument = replace(argument, values=values)
         pieces.append(argument)
     return pieces
 
@@ -152,14 +156,3 @@ def likely_flag(argument: Argument) -> Flag | None:
     names = any_release_table().names
     option = argument.found[0] if argument.found else argument.option
     return names[option].flag if option in names else None
-
-
-def _with_values(argument: Argument, values: tuple[Word, ...]) -> Argument:
-    return Argument(
-        argument.word,
-        argument.option,
-        argument.found,
-        values,
-        argument.keys,
-        argument.appends,
-    )
