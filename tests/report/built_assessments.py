@@ -15,7 +15,7 @@ from scheduler_reader.parse.source import ParsedEngine
 from scheduler_reader.performance.estimate import Floor, Latency, PerformanceEstimate, StepShares
 from scheduler_reader.resolve.engine import Hardware, ResolvedEngine, Setting
 from scheduler_reader.rule_engine.finding import Finding, NotEvaluated
-from scheduler_reader.value import Known, Origin, Value
+from scheduler_reader.value import Known, Origin, Unknown, Value
 from scheduler_reader.workload import DEFAULT_WORKLOAD, Slo
 
 FILE = "serve.yaml"
@@ -199,3 +199,47 @@ def healthy(**changes: Any) -> Assessment:
         "measure_next": "vllm:kv_cache_usage_perc at peak",
     }
     return Assessment(**{**values, **changes})
+
+
+def does_not_start() -> Assessment:
+    """A 70B FP8 model on one H100 whose weights and start-up peak exceed the budget."""
+    memory = MemoryTerms(
+        total=79.2 * GIB,
+        budget=71.28 * GIB,
+        weights=67.7 * GIB,
+        activation=2.9 * GIB,
+        cuda_graphs=1.1 * GIB,
+        non_torch=0.9 * GIB,
+        kv_cache=-1.32 * GIB,
+    )
+    reason = "weights of 67.7 GiB and a start-up peak of 4.9 GiB exceed the budget of 71.3 GiB"
+    return healthy(
+        engine=engine(
+            settings(tensor_parallel_size=given(1, 5, 1)),
+            name="llama-70b",
+            model_id=Known("nvidia/Llama-3.3-70B-Instruct-FP8", at(2)),
+        ),
+        capacity=CapacityPlan(False, reason, memory, 327680.0, 16, 0, 0),
+        performance=Unknown("the engine does not start"),
+        bottleneck=bottleneck(
+            default="paged_attention",
+            kind="hbm_capacity",
+            evidence=("weights take 95% of the budget",),
+            lifted=(),
+        ),
+        findings=(
+            finding(),
+            finding(
+                code="MEM101",
+                name="no-room-for-kv-cache",
+                severity="error",
+                effect="refused",
+                message="1.3 GiB are missing before the first KV block.",
+                why="vLLM exits when nothing is left of the budget for KV blocks.",
+                fix={"tensor_parallel_size": 2},
+                fix_text="or a card with more memory",
+                origin=None,
+            ),
+        ),
+        tuning=(tuning_step(),),
+    )

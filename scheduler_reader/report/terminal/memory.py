@@ -41,7 +41,7 @@ def blocks(assessment: Assessment) -> Iterator[Block]:
     if rows:
         yield Columns(rows, "ll")
     if plan.remedies:
-        yield paragraph(("Starts with ", "head"), _remedies(plan.remedies), indent=2, hang=2)
+        yield paragraph(("Sure to start with ", "head"), _remedies(plan.remedies), indent=2, hang=2)
 
 
 def _memory(memory: MemoryTerms, assessment: Assessment) -> Iterator[Block]:
