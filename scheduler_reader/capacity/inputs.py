@@ -43,6 +43,10 @@ class CapacityInputs:
     uses_second_runner: bool  # Model Runner V2
     batches_in_flight: int
     hybrid_manager_off: bool
+    caches_prefixes: bool
+    state_dtype: str  # of the recurrent state of mamba and linear-attention layers
+    draft_method: str | None  # speculative decoding
+    draft_tokens: int
     kv_cache_memory_bytes: int | None
     blocks_override: int | None
     offload_bytes: float
@@ -106,6 +110,10 @@ def _read(engine: ResolvedEngine, model: ModelFacts) -> CapacityInputs:
         uses_second_runner=runner.value == "V2",
         batches_in_flight=2 if asynchronous else 1,
         hybrid_manager_off=bool(_optional(engine, "disable_hybrid_kv_cache_manager")),
+        caches_prefixes=bool(_optional(engine, "enable_prefix_caching")),
+        state_dtype=_state_dtype(engine, model),
+        draft_method=_optional(engine, "speculative_method"),
+        draft_tokens=int(_optional(engine, "num_speculative_tokens") or 0),
         kv_cache_memory_bytes=_optional(engine, "kv_cache_memory_bytes"),
         blocks_override=_optional(engine, "num_gpu_blocks_override"),
         offload_bytes=float(_optional(engine, "cpu_offload_gb") or 0) * 1024**3,
@@ -170,6 +178,15 @@ def _kv_dtype(engine: ResolvedEngine, model: ModelFacts) -> str:
     if name not in table()["kv_cache_dtypes"] and name not in table()["mla_bytes_per_token"]:
         raise MissingFactError(f"the bytes per token of kv_cache_dtype {name} are not known")
     return name
+
+
+def _state_dtype(engine: ResolvedEngine, model: ModelFacts) -> str:
+    flag = _optional(engine, "mamba_ssm_cache_dtype")
+    if flag in (None, "auto"):
+        flag = model.extra.get("mamba_ssm_dtype") or "bfloat16"
+    if flag not in DTYPE_BYTES:
+        raise MissingFactError(f"the size of mamba_ssm_cache_dtype {flag} is not known")
+    return str(flag)
 
 
 def _encoder_is_off(engine: ResolvedEngine) -> bool:

@@ -12,10 +12,12 @@ from dataclasses import dataclass
 from math import ceil
 
 from scheduler_reader.capacity.constants import table, value_at
+from scheduler_reader.capacity.draft import draft_layers
 from scheduler_reader.capacity.inputs import CapacityInputs, MissingFactError
 from scheduler_reader.capacity.modules import heads_per_rank
+from scheduler_reader.capacity.recurrent import RECURRENT, aligned_block_size, state_blocks
 from scheduler_reader.capacity.stages import Stage
-from scheduler_reader.knowledge.models import LayerKind, ModelFacts
+from scheduler_reader.knowledge.models import LayerKind
 from scheduler_reader.knowledge.versions import Release
 
 
@@ -34,10 +36,13 @@ class KvGroup:
     window: int = 0
     in_flight_tokens: int = 0
     shards: int = 1
+    state_blocks: int = 0  # recurrent layers: blocks of a request; 0: as many as attention
 
     def blocks(self, length: int) -> int:
         """Blocks that one request of `length` tokens needs at most."""
-        if self.kind == "full":
+        if self.state_blocks:
+            return self.state_blocks
+        if self.kind == "full" or self.kind in RECURRENT:
             return ceil(ceil(length / self.shards) / self.block_size)
         if self.kind == "sliding":  # the window may start inside a block: one more
             held = min(self.window - 1 + self.in_flight_tokens, length)
@@ -67,7 +72,7 @@ class KvLayout:
     @property
     def bytes_per_token(self) -> float:
         """KV bytes that one more token takes on this rank while it is in every window."""
-        layers = sum(group.layers for group in self.groups)
+        layers = sum(group.layers for group in self.groups if not group.state_blocks)
         return self.page_bytes / self.block_size * layers
 
     def blocks(self, length: int) -> int:
@@ -101,20 +106,24 @@ def layout(inputs: CapacityInputs, stage: Stage) -> KvLayout:
     windows = not inputs.hybrid_manager_off and value_at("hybrid_groups", release)
     if len(counts) > 1 and not windows:  # window layers then keep all tokens
         counts = {"full": sum(counts.values())}
+    size, token_bytes = inputs.block_size, token_layer_bytes(inputs)
+    if any(kind in RECURRENT for kind in counts):
+        size = aligned_block_size(inputs, token_bytes)
     steps = min(inputs.batches_in_flight, value_at("window_batches", release))
     return KvLayout(
         cut_groups(
             counts,
             padding_ratio=value_at("group_padding", release),
-            block_size=inputs.block_size,
+            block_size=size,
             windows={
                 "sliding": inputs.model.sliding_window or 0,
                 "chunked": inputs.model.attention_chunk_size or 0,
             },
             in_flight_tokens=inputs.token_budget * steps,
             shards=inputs.context_parallel,
+            state_blocks=state_blocks(inputs),
         ),
-        page_bytes(inputs),
+        size * token_bytes,
     )
 
 
@@ -124,11 +133,11 @@ def _attention_layers(inputs: CapacityInputs, stage: Stage) -> dict[LayerKind, i
         if model.extra.get(fact):
             raise MissingFactError(f"the KV layout of {model.id} is not modelled: {words}")
     for kind in stage.kinds(model):
-        if kind in ("linear", "mamba"):
-            raise MissingFactError(f"the KV layout of {kind} layers is not modelled")
         if kind != "none":
             counts[kind] = counts.get(kind, 0) + 1
-    if not counts:
+    if drafts := draft_layers(inputs) * stage.is_last:
+        counts["full"] = counts.get("full", 0) + drafts
+    if not set(counts) - set(RECURRENT):
         raise MissingFactError(f"{model.id} has no attention layers on a pipeline stage")
     return counts
 
@@ -141,6 +150,7 @@ def cut_groups(
     windows: Mapping[LayerKind, int],
     in_flight_tokens: int,
     shards: int,
+    state_blocks: int = 1,
 ) -> tuple[KvGroup, ...]:
     """Groups of equal size (the last ones may be padded) out of layer counts by kind."""
     per_group = layers_per_group(counts, padding_ratio)
@@ -151,6 +161,8 @@ def cut_groups(
             held = len(range(index, layers, count))
             if kind == "full":
                 groups.append(KvGroup(kind, held, block_size, shards=shards))
+            elif kind in RECURRENT:
+                groups.append(KvGroup(kind, held, block_size, state_blocks=state_blocks))
             else:
                 groups.append(KvGroup(kind, held, block_size, windows[kind], in_flight_tokens))
     return tuple(groups)
@@ -165,27 +177,19 @@ def layers_per_group(counts: Mapping[LayerKind, int], padding_ratio: float) -> i
     return most if most < least * padding_ratio else least
 
 
-def page_bytes(inputs: CapacityInputs) -> float:
-    """Bytes of one block of one attention layer on one rank.
+def token_layer_bytes(inputs: CapacityInputs) -> float:
+    """KV bytes of one token in one attention layer on one rank.
 
-    MLA keeps one latent vector per token, replicated on every tensor-parallel rank.
-    """
-    return inputs.block_size * token_layer_bytes(
-        inputs.model, inputs.kv_dtype, inputs.tensor_parallel
-    )
-
-
-def token_layer_bytes(model: ModelFacts, kv_dtype: str, ranks: int) -> float:
-    """KV bytes of one token in one layer on one rank.
-
+    MLA keeps one latent vector, replicated on every tensor-parallel rank.
     Sparse attention's indexer keeps a key of its own (DeepSeek V3.2: deepseek_v2.py,
     DeepseekV32IndexerCache).
     """
+    model, kv_dtype = inputs.model, inputs.kv_dtype
     if model.uses_mla:
         formats = table()["mla_bytes_per_token"]
         width = int(model.kv_lora_rank or 0) + int(model.qk_rope_head_dim or 0)
         latent = formats.get(kv_dtype) or width * table()["kv_cache_dtypes"][kv_dtype]
         indexed = int(model.extra.get("index_head_dim") or 0)  # 8-bit keys and a 32-bit scale
         return float(latent + (indexed + 4 if indexed else 0))
-    heads = heads_per_rank(model.kv_heads, ranks)
+    heads = heads_per_rank(model.kv_heads, inputs.tensor_parallel)
     return float(2 * heads * model.head_dim * table()["kv_cache_dtypes"][kv_dtype])

@@ -95,7 +95,7 @@ def _latent_attention(model: ModelFacts, ranks: int, prefix: str) -> Iterator[Ma
     yield Matrix(f"{prefix}.kv_b_proj", heads * (nope + value), latent)
     yield Matrix(f"{prefix}.kv_b_proj", heads * (nope + value), latent, plain=True)
     if indexed := model.extra.get("index_head_dim"):  # sparse attention's indexer, replicated
-        index_heads = _fact(model, "index_n_heads")
+        index_heads = fact(model, "index_n_heads")
         yield Matrix(f"{prefix}.indexer.wq_b", index_heads * indexed, int(model.q_lora_rank or 0))
         yield Matrix(f"{prefix}.indexer.wk", indexed + index_heads, model.hidden_size, plain=True)
     yield Matrix(f"{prefix}.o_proj", model.hidden_size, heads * value)
@@ -103,22 +103,23 @@ def _latent_attention(model: ModelFacts, ranks: int, prefix: str) -> Iterator[Ma
 
 def _linear_attention(model: ModelFacts, ranks: int, prefix: str) -> Iterator[Matrix]:
     """Gated delta net.  Source: vllm/model_executor/models/qwen3_next.py."""
-    keys = _fact(model, "linear_key_heads") * _fact(model, "linear_key_head_dim") / ranks
-    value_heads = _fact(model, "linear_value_heads") / ranks
-    values = value_heads * _fact(model, "linear_value_head_dim")
-    yield Matrix(f"{prefix}.in_proj_qkvz", 2 * keys + 2 * values, model.hidden_size)
+    keys = fact(model, "linear_key_heads") * fact(model, "linear_key_head_dim") / ranks
+    value_heads = fact(model, "linear_value_heads") / ranks
+    values = value_heads * fact(model, "linear_value_head_dim")
+    yield Matrix(f"{prefix}.in_proj_qkv", 2 * keys + values, model.hidden_size)
+    yield Matrix(f"{prefix}.in_proj_z", values, model.hidden_size)
     yield Matrix(f"{prefix}.in_proj_ba", 2 * value_heads, model.hidden_size)
-    yield Matrix(f"{prefix}.conv1d", 2 * keys + values, _fact(model, "linear_conv_kernel"), 1, True)
+    yield Matrix(f"{prefix}.conv1d", 2 * keys + values, fact(model, "linear_conv_kernel"), 1, True)
     yield Matrix(f"{prefix}.out_proj", model.hidden_size, values)
 
 
 def _mamba(model: ModelFacts, ranks: int, prefix: str) -> Iterator[Matrix]:
     """Mamba 2.  Source: vllm/model_executor/layers/mamba/mamba_mixer2.py."""
-    heads = _fact(model, "mamba_heads") / ranks
-    inner = heads * _fact(model, "mamba_head_dim")
-    groups = max(1, _fact(model, "mamba_groups") / ranks) * _fact(model, "ssm_state_size")
+    heads = fact(model, "mamba_heads") / ranks
+    inner = heads * fact(model, "mamba_head_dim")
+    groups = max(1, fact(model, "mamba_groups") / ranks) * fact(model, "ssm_state_size")
     yield Matrix(f"{prefix}.in_proj", 2 * inner + 2 * groups + heads, model.hidden_size)
-    kernel = _fact(model, "mamba_conv_kernel")
+    kernel = fact(model, "mamba_conv_kernel")
     yield Matrix(f"{prefix}.conv1d", inner + 2 * groups, kernel, plain=True)
     yield Matrix(f"{prefix}.out_proj", model.hidden_size, inner)
 
@@ -172,7 +173,8 @@ def experts_per_rank(inputs: CapacityInputs) -> tuple[int, float]:
     return inputs.model.experts, width / inputs.tensor_parallel
 
 
-def _fact(model: ModelFacts, name: str) -> Any:
+def fact(model: ModelFacts, name: str) -> Any:
+    """A fact of the model's architecture; raises `MissingFactError` where it is not given."""
     value = model.extra.get(name)
     if value is None:
         raise MissingFactError(f"{name} of {model.id} is not known")

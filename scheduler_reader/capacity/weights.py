@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator
 from fnmatch import fnmatchcase
 from math import ceil
 
+from scheduler_reader.capacity.draft import draft_matrices
 from scheduler_reader.capacity.inputs import CapacityInputs, MissingFactError
 from scheduler_reader.capacity.modules import Matrix, layer_matrices
 from scheduler_reader.capacity.stages import Stage, stages
@@ -26,7 +27,8 @@ def weight_bytes(inputs: CapacityInputs, stage: Stage) -> float:
     if inputs.model.extra.get("per_layer_input_size"):
         raise MissingFactError("weights of models with per-layer embeddings are not modelled")
     computed = stage_bytes(inputs, stage)
-    return max(0.0, computed + _unseen_bytes(inputs, stage) - inputs.offload_bytes)
+    computed += _unseen_bytes(inputs, stage) + _draft_bytes(inputs, stage)
+    return max(0.0, computed - inputs.offload_bytes)
 
 
 def stage_bytes(inputs: CapacityInputs, stage: Stage) -> float:
@@ -38,6 +40,10 @@ def stage_bytes(inputs: CapacityInputs, stage: Stage) -> float:
     if stage.is_last and not is_tied and not inputs.model.is_pooling:
         total += embedding
     return total + _rotary_bytes(inputs)
+
+
+def _draft_bytes(inputs: CapacityInputs, stage: Stage) -> float:
+    return sum(_bytes(inputs, matrix) for matrix in draft_matrices(inputs)) * stage.is_last
 
 
 def _layer_sizes(inputs: CapacityInputs, stage: Stage) -> Iterator[float]:
