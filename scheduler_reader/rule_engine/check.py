@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 
-from scheduler_reader.rule_engine.compile import CompiledRule, compile_rule
+from scheduler_reader.rule_engine.compile import CompiledRule
 from scheduler_reader.rule_engine.expression import ALLOWED_NODES
 from scheduler_reader.rule_engine.rule import Rule
 from scheduler_reader.rule_engine.settings import is_setting
@@ -16,7 +16,7 @@ CONSTANT_KINDS = {bool: "flag", int: "number", float: "number", str: "text", typ
 
 def check_rule(rule: Rule) -> CompiledRule:
     """Compile a rule and check its names and types; `DataError` where one is wrong."""
-    compiled = compile_rule(rule)
+    compiled = CompiledRule(rule)
     rule.specifier.contains("0.6.0")
     checker = _Checker(rule)
     if rule.for_each is not None:

@@ -1,64 +1,69 @@
-"""Parse the condition, the sentences and the fix of a rule."""
+"""A rule with its expressions parsed, each when it is first needed."""
 
 from __future__ import annotations
 
 import ast
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from functools import cached_property
+from typing import Any, TypeVar
 
 from scheduler_reader.rule_engine.expression import parse
 from scheduler_reader.rule_engine.rule import Rule
 from scheduler_reader.rule_engine.template import Template, parse_template
 
+Parsed = TypeVar("Parsed")
 
-@dataclass(frozen=True, slots=True)
+
+@dataclass(frozen=True)
 class CompiledRule:
-    """A rule with its parsed condition, sentences and fix."""
+    """The condition, the sentences and the fix of a rule.
+
+    Most rules find nothing, so the sentences are parsed only for a finding.  A mistake in the
+    syntax is a `DataError` with file and field.
+    """
 
     rule: Rule
-    when: ast.expr
-    message: Template
-    why: Template
-    fix_text: Template
-    fix_set: Mapping[str, Any]  # an ast.expr where the value is an expression
-    names: tuple[str, ...]  # facts and arguments of `when`, in order
 
+    @cached_property
+    def when(self) -> ast.expr:
+        return self._parsed("when", parse, self.rule.when)
 
-def compile_rule(rule: Rule) -> CompiledRule:
-    """Parse all expressions; `DataError` names the file and the field of a mistake in the syntax."""
-    return CompiledRule(
-        rule=rule,
-        when=_parsed(rule, "when", parse, rule.when),
-        message=_parsed(rule, "message", parse_template, rule.message),
-        why=_parsed(rule, "why", parse_template, rule.why),
-        fix_text=_parsed(rule, "fix.text", parse_template, rule.fix_text),
-        fix_set={
-            name: _fix_value(rule, f"fix.set.{name}", value) for name, value in rule.fix_set.items()
-        },
-        names=tuple(_names(rule)),
-    )
+    @cached_property
+    def message(self) -> Template:
+        return self._parsed("message", parse_template, self.rule.message)
 
+    @cached_property
+    def why(self) -> Template:
+        return self._parsed("why", parse_template, self.rule.why)
 
-def _parsed(rule: Rule, field: str, parser: Any, text: str) -> Any:
-    try:
-        return parser(text)
-    except ValueError as error:
-        raise rule.mistake(field, str(error)) from error
+    @cached_property
+    def fix_text(self) -> Template:
+        return self._parsed("fix.text", parse_template, self.rule.fix_text)
 
+    @cached_property
+    def fix_set(self) -> Mapping[str, Any]:
+        """Values by argument name; an `ast.expr` where the value is an expression in braces."""
+        return {name: self._fix_value(name, value) for name, value in self.rule.fix_set.items()}
 
-def _fix_value(rule: Rule, field: str, value: Any) -> Any:
-    if isinstance(value, str) and value.startswith("{") and value.endswith("}"):
-        return _parsed(rule, field, parse, value[1:-1])
-    return value
+    @cached_property
+    def names(self) -> tuple[str, ...]:
+        """What `when` names, in the order of reading: facts, and arguments given to functions."""
+        found = [
+            (node.lineno, node.col_offset, node.id if isinstance(node, ast.Name) else node.value)
+            for node in ast.walk(self.when)
+            if isinstance(node, ast.Name)
+            or (isinstance(node, ast.Constant) and isinstance(node.value, str))
+        ]
+        return tuple(str(name) for _, _, name in sorted(found))
 
+    def _fix_value(self, name: str, value: Any) -> Any:
+        if isinstance(value, str) and value.startswith("{") and value.endswith("}"):
+            return self._parsed(f"fix.set.{name}", parse, value[1:-1])
+        return value
 
-def _names(rule: Rule) -> list[str]:
-    tree = _parsed(rule, "when", parse, rule.when)
-    found: list[tuple[int, str]] = []
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Name):
-            found.append((node.col_offset, node.id))
-        elif isinstance(node, ast.Constant) and isinstance(node.value, str):
-            found.append((node.col_offset, node.value))
-    return [name for _, name in sorted(found)]
+    def _parsed(self, field: str, parser: Callable[[str], Parsed], text: str) -> Parsed:
+        try:
+            return parser(text)
+        except ValueError as error:
+            raise self.rule.mistake(field, str(error)) from error

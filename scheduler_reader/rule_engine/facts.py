@@ -11,9 +11,9 @@ from scheduler_reader.capacity.plan import CapacityPlan
 from scheduler_reader.diagnose.verdict import Bottleneck
 from scheduler_reader.performance.estimate import PerformanceEstimate
 from scheduler_reader.resolve.engine import ResolvedEngine
-from scheduler_reader.rule_engine.settings import setting_value
+from scheduler_reader.rule_engine.settings import is_setting, setting_value
 from scheduler_reader.rule_engine.sources import Sources
-from scheduler_reader.rule_engine.vocabulary import find_fact
+from scheduler_reader.rule_engine.vocabulary import computed_facts
 from scheduler_reader.value import Origin, Unknown, Value
 from scheduler_reader.workload import Slo, Workload
 
@@ -85,12 +85,12 @@ class Facts:
         return Version(self.value("vllm_version")) >= Version(version)
 
     def _compute(self, name: str) -> Any:
-        fact = find_fact(name)
-        if fact is None:
+        fact = computed_facts().get(name)
+        if fact is not None and fact.compute is not None:
+            return fact.compute(self._sources)
+        if not is_setting(name):
             raise KeyError(name)
-        if fact.compute is None:
-            return setting_value(self._sources.engine, name)
-        return fact.compute(self._sources)
+        return setting_value(self._sources.engine, name)
 
 
 class GivenFacts(Facts):

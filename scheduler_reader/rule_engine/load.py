@@ -12,7 +12,7 @@ from scheduler_reader.data import compile_folder, documents
 from scheduler_reader.errors import UsageError
 from scheduler_reader.knowledge.versions import Release
 from scheduler_reader.rule_engine.check import check_rule
-from scheduler_reader.rule_engine.compile import CompiledRule, compile_rule
+from scheduler_reader.rule_engine.compile import CompiledRule
 from scheduler_reader.rule_engine.rule import Rule, read_rule
 
 
@@ -46,7 +46,7 @@ def rules_for(release: Release, folders: Sequence[Path] = ()) -> tuple[CompiledR
     for folder in folders:
         for rule in user_rules(folder):
             if rule.specifier.contains(release.name, prereleases=True):
-                rules += (compile_rule(rule),)
+                rules += (CompiledRule(rule),)
     return rules
 
 
@@ -57,4 +57,4 @@ def _own_rules_for(release: str) -> tuple[CompiledRule, ...]:
         if rule.versions not in within:
             specifier: SpecifierSet = rule.specifier
             within[rule.versions] = specifier.contains(release, prereleases=True)
-    return tuple(compile_rule(rule) for rule in all_rules() if within[rule.versions])
+    return tuple(CompiledRule(rule) for rule in all_rules() if within[rule.versions])

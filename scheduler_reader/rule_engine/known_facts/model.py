@@ -161,9 +161,11 @@ def weights_are_fp8(sources: Sources) -> bool | Unknown:
     if isinstance(model, Unknown):
         return model
     quantization = model.value.quantization
-    if quantization is None or quantization.weight_bits != 8:
+    if quantization is None or not quantization.declared or quantization.weight_bits != 8:
         return False
-    return "fp8" in quantization.method or "float" in str(quantization.raw).lower()
+    if "fp8" in quantization.method or "float" in str(quantization.raw).lower():
+        return True
+    return not quantization.raw and "fp8" in model.value.id.lower()
 
 
 def quantization_group_size(sources: Sources) -> int | Unknown | None:
