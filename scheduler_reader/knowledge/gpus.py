@@ -51,6 +51,9 @@ def find_gpu(text: str) -> Gpu:
     `H100`, `NVIDIA H100 80GB HBM3`, `nvidia-a100-80gb`, `A100-80GB (79.25 GiB visible)` and
     `8x RTX 4090 24GB` are all understood.  Raises `UsageError` with the nearest names for others.
     """
+    path = _written().get(text.strip().lower())
+    if path:
+        return _gpu(path)
     index = _index()
     key = _key(text)
     path = index.get(_spelling(text)) or index.get(key)
@@ -95,23 +98,25 @@ def _key(text: str) -> str:
 
 
 @cache
+def _written() -> dict[str, str]:
+    """Lower-case name → document path; two cards that claim a name are a mistake in our data."""
+    names: dict[str, str] = {}
+    for path, document in documents("compat_matrix", "gpus/").items():
+        for name in (*(document[key] for key in _NAME_FIELDS), *document["aliases"]):
+            if names.setdefault(str(name).lower(), path) != path:
+                raise DataError(f"{path}: aliases: {name!r} also names {names[str(name).lower()]}")
+    return names
+
+
+@cache
 def _index() -> dict[str, str]:
     """Name → document path, as spelled and without noise; what is spelled out wins."""
-    names = [
-        (str(name), path)
-        for path, document in documents("compat_matrix", "gpus/").items()
-        for name in (*(document[key] for key in _NAME_FIELDS), *document["aliases"])
-    ]
-    index: dict[str, str] = {}
-    for name, path in names:
-        if index.setdefault(_spelling(name), path) != path:
-            raise DataError(f"{path}: aliases: {name!r} also names {index[_spelling(name)]}")
-    spelled = set(index)
-    for name, path in names:
-        key = _key(name)
-        if key not in spelled and index.setdefault(key, path) != path:
-            raise DataError(f"{path}: aliases: {name!r} also names {index[key]}")
-    return index
+    bare: dict[str, str] = {}
+    spelled: dict[str, str] = {}
+    for name, path in _written().items():
+        spelled[_spelling(name)] = path
+        bare.setdefault(_key(name), path)
+    return bare | spelled
 
 
 @cache

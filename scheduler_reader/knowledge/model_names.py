@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import cache
 from typing import Any
 
 from scheduler_reader.data import documents
@@ -57,19 +56,24 @@ def hub_ids(text: str) -> Iterator[str]:
 def split_quantization(name: str) -> NamedQuantization | None:
     """The name without its quantization suffix; None: it has none that is known."""
     owner, _, bare = name.lower().rpartition("/")
-    for pattern, rule in _suffixes():
-        match = pattern.search(spelling(bare))
-        if match and match.start() and rule.get("owner", owner) == owner:
-            base = name[: len(name) - len(bare) + match.start()]
-            if "method" not in rule:
-                return NamedQuantization(base, reason=rule.get("reason"))
-            fields = {key: rule[key] for key in rule if key not in ("pattern", "owner")}
-            return NamedQuantization(base, Quantization.model_validate(fields))
+    spelled = spelling(bare)
+    for word, rules in _suffixes().items():
+        for rule in rules if word in spelled else ():
+            match = re.search(f"(?:{rule['pattern']})$", spelled)
+            if match and match.start() and rule.get("owner", owner) == owner:
+                return _named(name[: len(name) - len(bare) + match.start()], rule)
     return None
 
 
-@cache
-def _suffixes() -> tuple[tuple[re.Pattern[str], dict[str, Any]], ...]:
+def _named(base: str, rule: dict[str, Any]) -> NamedQuantization:
+    if "method" not in rule:
+        return NamedQuantization(base, reason=rule.get("reason"))
+    fields = {key: rule[key] for key in rule if key not in ("pattern", "owner")}
+    return NamedQuantization(base, Quantization.model_validate(fields))
+
+
+def _suffixes() -> dict[str, list[dict[str, Any]]]:
+    """Word that a name must hold → rules of a suffix, the most specific first."""
     known = documents("compat_matrix", "quantization.yaml")["quantization.yaml"]
-    rules = [*known["suffixes"], *known["unsized"], {"pattern": known["plain"]}]
-    return tuple((re.compile(f"(?:{rule['pattern']})$"), rule) for rule in rules)
+    suffixes: dict[str, list[dict[str, Any]]] = known["suffixes"]
+    return suffixes
