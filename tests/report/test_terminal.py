@@ -15,6 +15,7 @@ from scheduler_reader.diagnose.verdict import Lift
 from scheduler_reader.performance.estimate import Latency
 from scheduler_reader.report import terminal
 from scheduler_reader.resolve.engine import Setting
+from scheduler_reader.rule_engine.finding import NotEvaluated
 from scheduler_reader.value import Known, Origin, Unknown
 from scheduler_reader.workload import DEFAULT_WORKLOAD, Lengths, Slo, Workload
 
@@ -200,6 +201,7 @@ def test_what_is_not_known_is_said_with_its_reason() -> None:
                 capacity=CapacityPlan(None, reason),
                 performance=Unknown(f"the model is not known: {reason}"),
                 bottleneck=Unknown(reason),
+                not_evaluated=(NotEvaluated("MEM101", reason), NotEvaluated("MEM102", reason)),
             )
         ],
         width=100,
@@ -210,6 +212,7 @@ def test_what_is_not_known_is_said_with_its_reason() -> None:
     assert "Memory of one GPU: not known: see above\n" in report
     assert "Prediction: none, the model is not known: see above\n" in report
     assert "  *  max_num_seqs  unknown  $SEQS is not set in the file\n" in report
+    assert "Not evaluated: see above (MEM101, MEM102)\n" in report
     assert "Evidence" not in report
 
 

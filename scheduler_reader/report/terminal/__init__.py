@@ -63,7 +63,7 @@ def report_blocks(assessment: Assessment) -> Iterator[Block]:
     """The sections of one engine's report, in reading order; a long reason is given once."""
     reason = start_reason(assessment.capacity)
     sections = _sections(assessment)
-    return say_once(sections, reason) if reason else sections
+    return say_once(sections, reason, assessment.capacity.reason) if reason else sections
 
 
 def _sections(assessment: Assessment) -> Iterator[Block]:

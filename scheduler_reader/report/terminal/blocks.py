@@ -71,8 +71,8 @@ def heading(title: str, *rest: str | Span) -> Paragraph:
     return paragraph((title, "head"), *rest, hang=2)
 
 
-def say_once(blocks: Iterable[Block], text: str) -> Iterator[Block]:
-    """The blocks with every `text` after the first replaced by "see above".
+def say_once(blocks: Iterable[Block], text: str, long_form: str) -> Iterator[Block]:
+    """The blocks with every `text` after the first, and its `long_form`, replaced by "see above".
 
     An unknown model is the reason for a dozen gaps, and its reason is a long sentence.
     """
@@ -80,7 +80,7 @@ def say_once(blocks: Iterable[Block], text: str) -> Iterator[Block]:
 
     def shorten(span: Span) -> Span:
         nonlocal is_said
-        head, found, rest = span[0].partition(text)
+        head, found, rest = span[0].replace(long_form, text).partition(text)
         if not found:
             return span
         first, is_said = ("see above" if is_said else text), True
