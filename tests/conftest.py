@@ -1,11 +1,20 @@
-"""Where recorded truth lies, for the tests that need it."""
+"""Where recorded truth lies, and engines as the stages before performance leave them."""
 
 from __future__ import annotations
 
 import os
+import shlex
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+
+from scheduler_reader.capacity import plan_capacity
+from scheduler_reader.capacity.plan import CapacityPlan
+from scheduler_reader.parse import parse_command
+from scheduler_reader.resolve import ResolveOptions, resolve
+from scheduler_reader.resolve.engine import ResolvedEngine
+from scheduler_reader.workload import DEFAULT_WORKLOAD, Workload
 
 ROOT = Path(__file__).resolve().parent.parent
 
@@ -17,3 +26,22 @@ def shared() -> Path:
     if not (folder / "accept" / "accept.py").is_file():
         pytest.skip(f"recorded truth is not at {folder} (SCHED_READER_SHARED)")
     return folder
+
+
+@pytest.fixture(scope="session")
+def served() -> Callable[..., tuple[ResolvedEngine, CapacityPlan]]:
+    """`served("meta-llama/Llama-3.1-8B-Instruct -tp 2", LOAD)`: the engine and its capacity plan."""
+
+    def run(
+        arguments: str,
+        workload: Workload = DEFAULT_WORKLOAD,
+        *,
+        version: str = "0.18.0",
+        gpu: str = "h100-sxm",
+        gpu_count: int | None = None,
+    ) -> tuple[ResolvedEngine, CapacityPlan]:
+        parsed = parse_command(["vllm", "serve", *shlex.split(arguments)]).engines[0]
+        engine = resolve(parsed, ResolveOptions(version, gpu, gpu_count))
+        return engine, plan_capacity(engine, workload)
+
+    return run

@@ -51,6 +51,9 @@ def find_bottleneck(
 ) -> Value[Bottleneck]:
     """The bottleneck under this workload, or why it cannot be told.
 
+    An offered rate above the capacity is `saturated`, unless one limit lifted makes it a load that
+    the engine sustains: then that limit is the bottleneck.
+
     `evaluate` finds the performance of a changed engine: the closed form, or a simulator.
     """
     if plan.starts is False:
@@ -66,7 +69,8 @@ def find_bottleneck(
 
 def _verdict(situation: Situation) -> Bottleneck:
     lifted = lifted_limits(situation)
-    if situation.base.saturated:
+    relieved = tuple(limit for limit in lifted if not limit.estimate.saturated)
+    if situation.base.saturated and not relieved:
         gains = _gains(lifted, situation.base, capacity_gain)
         sentences = evidence.saturated(situation)
         return Bottleneck("none", "saturated", "high", sentences, _best_of_each(gains))

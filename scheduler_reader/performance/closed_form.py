@@ -105,7 +105,8 @@ class _Outcome(NamedTuple):
     waiting: WaitingTime
     tpot_s: float
     rate: float
-    inside: float  # requests in the system
+    running: float
+    waiting_requests: float
     capacity: float | None = None
     preempted: float = 0.0
     is_saturated: bool = False
@@ -147,7 +148,7 @@ class _Load:
         )
         tpot_s = point.itl_s + (preempted * queue_s / self.gaps if self.gaps else 0.0)
         rate = point.requests_per_s  # the burst moves work, it adds none
-        outcome = _Outcome(point, waiting, tpot_s, rate, together, preempted=preempted)
+        outcome = _Outcome(point, waiting, tpot_s, rate, residents, queued, preempted=preempted)
         return self._estimate(outcome)
 
     def open(self) -> PerformanceEstimate:
@@ -169,15 +170,16 @@ class _Load:
         point = self._serving(served) if is_sustained else None
         if point is None:
             waiting = WaitingTime(0.0, 0.0, 0.0, shift + full.prefill_s, 0.0)
-            waits = self.seats + late_s * capacity
-            outcome = _Outcome(full, waiting, full.itl_s, capacity, waits, capacity, 0.0, True)
-            return self._estimate(outcome)
+            late = late_s * capacity
+            return self._estimate(
+                _Outcome(full, waiting, full.itl_s, capacity, self.seats, late, capacity, 0.0, True)
+            )
         seat_s = queue_wait(served / capacity, self.seats, point.residence_s)
         steady_s = shift + point.prefill_s - point.prefill_wait_s
         waiting = WaitingTime(0.0, 0.0, 0.0, steady_s, point.prefill_wait_s + seat_s)
         rate = min(offered, capacity)
-        inside = rate * (point.residence_s + seat_s + late_s)
-        return self._estimate(_Outcome(point, waiting, point.itl_s, rate, inside, capacity))
+        running, late = served * point.residence_s, rate * (seat_s + late_s)
+        return self._estimate(_Outcome(point, waiting, point.itl_s, rate, running, late, capacity))
 
     def _serving(self, rate: float) -> OperatingPoint | None:
         """The state at an offered rate: residents by Little's law, met by arrivals as they are."""
@@ -227,7 +229,6 @@ class _Load:
     def _estimate(self, outcome: _Outcome) -> PerformanceEstimate:
         demand, replicas, point = self.replica.demand, self.replicas, outcome.point
         rate = outcome.rate * replicas
-        running = min(self.seats, point.requests_per_s * point.residence_s)
         good = self._share_good(point, outcome.waiting, outcome.tpot_s)
         capacity, total = outcome.capacity, sum(point.parts)
         return PerformanceEstimate(
@@ -240,8 +241,8 @@ class _Load:
             goodput_requests_per_s=rate * good,
             saturated=outcome.is_saturated,
             capacity_requests_per_s=None if capacity is None else capacity * replicas,
-            running=running * replicas,
-            waiting=max(0.0, outcome.inside - running) * replicas,
+            running=outcome.running * replicas,
+            waiting=outcome.waiting_requests * replicas,
             preemptions_per_request=outcome.preempted,
             floor=_floor(self.replica.step, demand),
             shares=StepShares(*(part / total for part in point.parts)),
