@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from functools import cache
+from collections.abc import Iterator
 from importlib import import_module
 from pkgutil import iter_modules
 from typing import Protocol, cast
@@ -23,11 +23,10 @@ class Form(Protocol):
     def read(self, file: InputFile) -> ParsedFile: ...
 
 
-@cache
-def all_forms() -> tuple[Form, ...]:
-    """The forms there are."""
-    names = sorted(module.name for module in iter_modules(forms.__path__))
-    return tuple(cast(Form, import_module(f"{forms.__name__}.{name}")) for name in names)
+def all_forms() -> Iterator[Form]:
+    """The forms there are, each imported only when those before it did not match."""
+    for name in sorted(module.name for module in iter_modules(forms.__path__)):
+        yield cast(Form, import_module(f"{forms.__name__}.{name}"))
 
 
 def read_form(file: InputFile) -> ParsedFile:

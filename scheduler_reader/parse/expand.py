@@ -136,6 +136,8 @@ def _braced(raw: str, lookup: Lookup, dialect: Dialect, depth: int) -> Text:
         return (Piece(raw, f"{_short(raw)} is computed by the shell"),)
     name, operator, word = match[1] + (match[2] or ""), match[3], match[4]
     value = lookup(name)
+    if value is not None and joined(value)[1] and operator is not None and "?" not in operator:
+        return (Piece(raw, joined(value)[1]),)
     if operator is None or operator in {"?", ":?"}:
         return value or _unset(raw, name, dialect)
     is_empty = value is not None and joined(value) == ("", None)

@@ -105,7 +105,7 @@ class _Reader:
         self.read(script, word.text, origin.line or 1, origin.column or 1, depth + 1)
 
     def _note_version(self, words: tuple[Word, ...]) -> None:
-        if not any(word.text == "install" for word in words):
+        if program(words[0]) in NOT_RUN:
             return
         for word in words:
             stated = known_release(release_of_requirement(word.text), word.origin)

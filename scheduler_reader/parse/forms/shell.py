@@ -4,22 +4,28 @@ from __future__ import annotations
 
 import re
 
+import yaml
+
 from scheduler_reader.parse.input_file import InputFile
 from scheduler_reader.parse.shell_engines import engines_in_shell
 from scheduler_reader.parse.source import ParsedFile, Problem
+from scheduler_reader.parse.yaml_nodes import compose
 
 FORM = "shell"
+SCRIPTS = frozenset({".sh", ".bash", ".zsh", ".slurm", ".sbatch"})
+PASTED = frozenset({"", ".txt", ".cmd", ".command"})
 SERVER = re.compile(r"\bvllm(?:\\\n|\s)+serve\b|vllm[./]entrypoints")
 SHEBANG = re.compile(r"#!\s*\S*(?:/env\s+)?\S*sh\b")
+DOCKERFILE = re.compile(r"^(?:FROM|ENTRYPOINT|CMD)\s", re.MULTILINE)
 
 
 def matches(file: InputFile) -> bool:
-    """Whether the text is a script that starts a vLLM server (and no YAML, JSON or Dockerfile)."""
-    if file.suffix in {".yaml", ".yml", ".json", ".toml", ".tf", ".service", ".py"}:
-        return False
-    if file.suffix in {".sh", ".bash", ".zsh", ".slurm", ".sbatch"} or SHEBANG.match(file.text):
+    """Whether the text is a shell script, or a pasted command that starts a vLLM server."""
+    if file.suffix in SCRIPTS or SHEBANG.match(file.text):
         return True
-    return SERVER.search(file.text) is not None
+    if file.suffix not in PASTED or not SERVER.search(file.text):
+        return False
+    return not DOCKERFILE.search(file.text) and not _is_yaml(file)
 
 
 def read(file: InputFile) -> ParsedFile:
@@ -36,3 +42,9 @@ def read(file: InputFile) -> ParsedFile:
             message = "names the vLLM server, but no command that starts it is understood"
             problems = (Problem(message, file.origin(line)),)
     return ParsedFile(file.path, FORM, engines, problems)
+
+
+def _is_yaml(file: InputFile) -> bool:
+    """Whether the text is a YAML mapping; a script practically never is one."""
+    documents, _ = compose(file)
+    return bool(documents) and isinstance(documents[0], yaml.MappingNode)
