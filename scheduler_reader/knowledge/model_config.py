@@ -11,6 +11,7 @@ from typing import Any
 from scheduler_reader.data import documents
 from scheduler_reader.errors import InputError
 from scheduler_reader.knowledge.architectures import is_pooling
+from scheduler_reader.knowledge.config_types import checked
 from scheduler_reader.knowledge.expert_layers import expert_facts
 from scheduler_reader.knowledge.layer_kinds import layer_kinds
 from scheduler_reader.knowledge.models import ModelFacts
@@ -38,9 +39,10 @@ def read_model_config(path: Path) -> ModelFacts:
             weight_bytes=_weight_bytes(file.with_name("model.safetensors.index.json")),
         )
     except ValueError as error:
-        raise InputError(
-            f"not a model config that can be read: {_short(error)}", _at(file)
-        ) from error
+        message = f"not a model config that can be read: {_short(error)}"
+        raise InputError(message, _at(file)) from error
+    except (AttributeError, KeyError, TypeError) as error:  # somewhere inside a nested value
+        raise InputError(f"a nested value has an unusual form: {error}", _at(file)) from error
 
 
 def facts_of(
@@ -107,6 +109,7 @@ def _text_config(config: Mapping[str, Any]) -> dict[str, Any]:
             break
     if any(isinstance(text.get(key), Mapping) for key in known["text_configs"]):
         text = _text_config(text)
+    text = checked(text, known)
     defaults = known["defaults"].get(text.get("model_type"), {})
     return {**defaults, **text}
 
