@@ -8,17 +8,18 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from scheduler_reader.resolve.case import Case, Range, table
+from scheduler_reader.resolve.case import Blocked, Case, Range, table
 from scheduler_reader.resolve.engine_choice import OFF
 from scheduler_reader.resolve.model_shape import (
     has_recurrent_layers,
     is_encoder_decoder,
     is_pooling,
 )
-from scheduler_reader.value import Known
+from scheduler_reader.value import Known, Unknown
 
 FULL_MODES = ("FULL", "FULL_DECODE_ONLY", "FULL_AND_PIECEWISE")
 PIECEWISE_MODES = ("PIECEWISE", "FULL_AND_PIECEWISE")
+MODES = ("NONE", *FULL_MODES, *PIECEWISE_MODES)
 COMPILED = ("3", "VLLM_COMPILE", "PIECEWISE")  # spellings of compilation mode 3
 
 
@@ -74,7 +75,8 @@ def _given_mode(case: Case) -> Known[Any] | None:
     if written is not None:
         return Known(_mode_name(written.value), written.origin)
     config = compilation_config(case)
-    if config.get("cudagraph_mode") is not None:
+    is_read = case.within(table("cuda_graphs")["mode_key_read"])
+    if is_read and config.get("cudagraph_mode") is not None:
         mode = _mode_name(config["cudagraph_mode"])
         return case.decided(mode, "cudagraph_mode of the compilation config")
     if case.follows("old_graph_switches"):
@@ -86,7 +88,10 @@ def _given_mode(case: Case) -> Known[Any] | None:
 
 
 def _mode_name(value: Any) -> str:
-    return str(value).upper()
+    name = str(value).upper()
+    if name not in MODES:
+        raise Blocked(Unknown(f"cudagraph_mode {value} is none that vLLM has"))
+    return name
 
 
 def _default_mode(case: Case) -> Known[Any]:
