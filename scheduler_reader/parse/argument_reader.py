@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from scheduler_reader.knowledge.flags import Flag, FlagTable, Match
@@ -20,7 +20,7 @@ from scheduler_reader.parse.convert import (
 )
 from scheduler_reader.parse.flag_issues import deprecation, refusal
 from scheduler_reader.parse.option_words import Argument, cut
-from scheduler_reader.parse.source import ConfigEntry, Entrypoint, Word
+from scheduler_reader.parse.source import Entrypoint, Word
 from scheduler_reader.value import Known, Origin, Unknown, Value
 
 
@@ -64,36 +64,6 @@ class ArgumentReader:
         for argument, value in built.values():
             self._take_built(argument, value, seen)
         self._take_positional(positional)
-
-    def lose_config_file(self, entries: Iterable[ConfigEntry]) -> None:
-        """`--config=FILE` is an option nobody looks at: vLLM only reads `--config FILE`."""
-        for entry in entries:
-            what = "a file given as --config=FILE is never read; write --config FILE"
-            self.issue("dropped", entry.key, what, entry.origin, fatal=False)
-            return
-
-    def check_model_place(self, words: Sequence[Word]) -> None:
-        """What `vllm serve` of the release says about a model given as an option, or too late."""
-        if self.entrypoint != "serve" or self.release is None or not words:
-            return
-        option = next((w for w in words if w.text.partition("=")[0] == "--model"), None)
-        if option is not None and parser_behaves(self.release, "model_option_refused"):
-            what = "vllm serve takes the model as its first word and refuses --model"
-            self.issue("stray", "--model", what, option.origin)
-        elif option is not None:
-            what = "vllm serve wants the model as its first word; --model works, with a warning"
-            self.issue("deprecated", "--model", what, option.origin, fatal=False)
-        elif (
-            words[0].text.startswith("-")
-            and parser_behaves(self.release, "model_before_served_name")
-            and not any(w.text.partition("=")[0] == "--config" for w in words)
-        ):
-            for word in words:
-                name = word.text.partition("=")[0].replace("_", "-")
-                if name == "--served-model-name":
-                    what = "with --served-model-name the model must be the first word"
-                    self.issue("stray", word.text, what, word.origin)
-                    return
 
     def _take(self, argument: Argument, seen: set[str]) -> None:
         if not isinstance(argument.found, Match):

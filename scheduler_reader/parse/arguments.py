@@ -69,6 +69,7 @@ def read_arguments(engine: ParsedEngine, table: FlagTable) -> FlagReading:
     no choice is checked, and options of plugins keep their own names.
     """
     from scheduler_reader.parse.argument_reader import ArgumentReader
+    from scheduler_reader.parse.command_issues import model_place, unread_config
     from scheduler_reader.parse.config_words import words_as_written, words_of_release
 
     reader = ArgumentReader(engine.entrypoint, table)
@@ -76,17 +77,17 @@ def read_arguments(engine: ParsedEngine, table: FlagTable) -> FlagReading:
         config = words_as_written(engine.config)
         reader.read((*config.words, *engine.words), dotted=True)
         return reader.reading()
-    entries = engine.config
-    if any(word.text.startswith("--config=") for word in engine.words):
-        reader.lose_config_file(entries)
-        entries = ()
+    lost = unread_config(engine.words, table.release)
+    entries = () if lost else engine.config
     config = words_of_release(entries, table, table.release, engine.entrypoint)
+    reader.issues += lost
     for entry, what in config.dropped:
         reader.issue("dropped", entry.key, what, entry.origin, fatal=False)
     dotted = parser_behaves(table.release, "dotted_keys")
     reader.read(engine.implied, dotted)
     reader.read(config.words, dotted)
-    reader.check_model_place(engine.words)
+    if engine.entrypoint == "serve":
+        reader.issues += model_place(engine.words, table.release)
     reader.read(engine.words, dotted)
     return _checked(reader.reading())
 

@@ -11,8 +11,8 @@ from collections.abc import Iterator
 from scheduler_reader.parse.image_version import known_release, release_of_requirement
 from scheduler_reader.parse.input_file import InputFile
 from scheduler_reader.parse.serve_command import NOT_RUN, program, serve_command
+from scheduler_reader.parse.shell_lexer import tokenize
 from scheduler_reader.parse.shell_script import Command, ShellScript
-from scheduler_reader.parse.shell_tokens import tokenize
 from scheduler_reader.parse.shell_variables import Items
 from scheduler_reader.parse.source import ParsedEngine, Word
 from scheduler_reader.value import Known, Value

@@ -68,4 +68,4 @@ def test_quoted_false_and_unknown_keys_are_refused() -> None:
 def test_a_file_given_with_an_equals_sign_is_never_read() -> None:
     reading = read("m --config=c.yaml", "0.18.0", config={"max-num-seqs": 8})
     assert "max_num_seqs" not in reading.settings
-    assert issues(reading) == [("dropped", "max-num-seqs", False)]
+    assert issues(reading) == [("dropped", "--config", False)]

@@ -11,7 +11,8 @@ from scheduler_reader.errors import InputError
 from scheduler_reader.parse import parse_text, to_json
 from scheduler_reader.parse.expand import Piece, expand, joined
 from scheduler_reader.parse.input_file import InputFile
-from scheduler_reader.parse.shell_tokens import ShellWord, tokenize
+from scheduler_reader.parse.shell_lexer import tokenize
+from scheduler_reader.parse.shell_tokens import ShellWord
 from scheduler_reader.parse.shell_variables import Variables
 
 SHELL_TEXT = st.text(alphabet=" \n\t'\"\\$(){}[]<>|&;=#`+-:ab1*@!?,", max_size=60)
