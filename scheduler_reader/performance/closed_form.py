@@ -1,36 +1,25 @@
 """Estimate what a workload gets from an engine, in closed form.
 
-The steady state (`steady`) is put under the load protocol: a closed loop keeps `concurrency`
-requests in flight and, in benchmark fashion, sends the first ones together, so that their prompts
-queue for each other and raise the mean TTFT of the whole run; an open loop offers a rate and is
-saturated when the engine sustains less.
+The engine becomes a step model, its scheduler's limits and the requests that fit (`steady`), and
+is put under the load protocol (`load`).
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from typing import NamedTuple
+from dataclasses import replace
 
 from scheduler_reader.capacity.plan import CapacityPlan
 from scheduler_reader.performance.build import build_step_model
-from scheduler_reader.performance.estimate import (
-    Floor,
-    Latency,
-    PerformanceEstimate,
-    StepShares,
-)
-from scheduler_reader.performance.host import frontend_seconds
+from scheduler_reader.performance.estimate import PerformanceEstimate
+from scheduler_reader.performance.load import Load
 from scheduler_reader.performance.settings import is_on, parallelism, scheduler_limits
-from scheduler_reader.performance.steady import Demand, OperatingPoint, Replica
+from scheduler_reader.performance.steady import Demand, Replica
 from scheduler_reader.performance.step import StepModel
-from scheduler_reader.performance.tails import WaitingTime, poisson_within, queue_wait
 from scheduler_reader.resolve.engine import ResolvedEngine
 from scheduler_reader.value import Known, Origin, Unknown, Value
 from scheduler_reader.workload import Slo, Workload
 
 ORIGIN = Origin("derived", "closed form of the steady state and the start-up burst")
-
-NEAR_CAPACITY = 0.97  # of the capacity: a load beyond it is evaluated there, with its backlog
 
 
 def estimate_performance(
@@ -71,7 +60,7 @@ def operating_estimate(
         return Unknown(f"the number of KV blocks is not known: {plan.reason}")
     seats = min(float(limits.value.max_num_seqs), limits.value.token_budget, fitting)
     replica = Replica(step.value, limits.value, demand)
-    load = _Load(replica, seats, fitting, parallel.value.data, workload, slo)
+    load = Load(replica, seats, fitting, parallel.value.data, workload, slo)
     result = load.closed() if workload.protocol == "closed-loop" else load.open()
     return Known(result, ORIGIN)
 
@@ -96,196 +85,3 @@ def _fitting_requests(plan: CapacityPlan, demand: Demand, step: StepModel) -> fl
         return None
     held = demand.mean_context_tokens + plan.block_size / 2
     return max(1.0, plan.num_blocks * plan.block_size / held)
-
-
-class _Outcome(NamedTuple):
-    """What a protocol makes of a steady state; one replica, seconds."""
-
-    point: OperatingPoint
-    waiting: WaitingTime
-    tpot_s: float
-    rate: float
-    running: float
-    waiting_requests: float
-    capacity: float | None = None
-    preempted: float = 0.0
-    is_saturated: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class _Load:
-    """A load protocol on `replicas` equal replicas, each with `seats` requests at most at once."""
-
-    replica: Replica
-    seats: float
-    fitting: float
-    replicas: int
-    workload: Workload
-    slo: Slo
-
-    @property
-    def gaps(self) -> float:
-        return self.replica.demand.output_tokens - 1
-
-    def closed(self) -> PerformanceEstimate:
-        """A closed loop: Little's law gives the time in the system, the rest is waiting."""
-        workload = self.workload
-        assert workload.concurrency is not None
-        together = min(workload.concurrency, workload.num_requests) / self.replicas
-        residents = min(max(together, 1.0), self.seats)
-        replica, preempted = self._preempting(together)
-        point = replica.flow(residents)
-        queued = max(together, 1.0) - residents
-        queue_s = queued / point.requests_per_s
-        burst = self._burst(residents, together)
-        waiting = WaitingTime(
-            *burst,
-            shift=frontend_seconds()
-            + (1 - preempted) * queue_s
-            + point.prefill_s
-            - point.prefill_wait_s,
-            scale=point.prefill_wait_s,
-        )
-        tpot_s = point.itl_s + (preempted * queue_s / self.gaps if self.gaps else 0.0)
-        rate = point.requests_per_s  # the burst moves work, it adds none
-        outcome = _Outcome(point, waiting, tpot_s, rate, residents, queued, preempted=preempted)
-        return self._estimate(outcome)
-
-    def open(self) -> PerformanceEstimate:
-        """An open loop: the offered rate is served, or it is above the capacity and said so.
-
-        Only what exceeds the capacity by more than the step model may be wrong by is called
-        saturated; in between, the engine is taken to run just below its capacity and the backlog
-        of the finite run is added to the wait.
-        """
-        assert self.workload.rate is not None
-        offered, replica = self.workload.rate / self.replicas, self.replica
-        full = replica.flow(self.seats)
-        capacity = full.requests_per_s
-        backlog_s = self.workload.num_requests / self.replicas / 2
-        late_s = backlog_s * max(0.0, 1 / capacity - 1 / offered)
-        shift = frontend_seconds() + late_s
-        served = min(offered, NEAR_CAPACITY * capacity)
-        is_sustained = offered < capacity * (1 + replica.step.spread)
-        point = self._serving(served) if is_sustained else None
-        if point is None:
-            waiting = WaitingTime(0.0, 0.0, 0.0, shift + full.prefill_s, 0.0)
-            late = late_s * capacity
-            return self._estimate(
-                _Outcome(full, waiting, full.itl_s, capacity, self.seats, late, capacity, 0.0, True)
-            )
-        seat_s = queue_wait(served / capacity, self.seats, point.residence_s)
-        steady_s = shift + point.prefill_s - point.prefill_wait_s
-        waiting = WaitingTime(0.0, 0.0, 0.0, steady_s, point.prefill_wait_s + seat_s)
-        rate = min(offered, capacity)
-        running, late = served * point.residence_s, rate * (seat_s + late_s)
-        return self._estimate(_Outcome(point, waiting, point.itl_s, rate, running, late, capacity))
-
-    def _serving(self, rate: float) -> OperatingPoint | None:
-        """The state at an offered rate: residents by Little's law, met by arrivals as they are."""
-        residents = min(1.0, self.seats)
-        point = None
-        for _ in range(20):
-            point = self.replica.at_rate(rate, residents, residents)
-            if point is None:
-                return None
-            residents = min(self.seats, max(rate * point.residence_s, 1e-3))
-        return point
-
-    def _preempting(self, together: float) -> tuple[Replica, float]:
-        """The replica with recomputed prompts in its demand, and preemptions a request.
-
-        Blocks that run out preempt only where outputs outgrow prompts: what a finished request
-        frees admits about (prompt + output) / prompt others, whose outputs then need the room.
-        """
-        demand = self.replica.demand
-        if together <= self.fitting or self.seats < self.fitting:
-            return self.replica, 0.0
-        prompt, output = demand.prompt_tokens, demand.output_tokens
-        preempted = max(0.0, (output - prompt) / (output + prompt))
-        computed = demand.computed_tokens + preempted * demand.mean_context_tokens
-        return replace(self.replica, demand=replace(demand, computed_tokens=computed)), preempted
-
-    def _burst(self, residents: float, together: float) -> tuple[float, float, float]:
-        """(share, first, last): the requests that are sent and admitted together at the start.
-
-        The first prompt is computed alone, as the others arrive while it runs; the rest in full
-        steps, which also decode those that are through.
-        """
-        workload, replica = self.workload, self.replica
-        if workload.start != "burst" or together <= 1:
-            return 0.0, 0.0, 0.0
-        prompt, beside = replica.demand.computed_tokens, residents / 2
-        rest = (residents - 1) * prompt
-        room = min(replica.room(beside), rest) if rest > 0 else prompt
-        step_s = replica.mixed_seconds(min(beside, residents - 1), room)
-        first_s = frontend_seconds() + prompt / min(prompt, replica.room(0)) * (
-            replica.mixed_seconds(0, min(prompt, replica.room(0)))
-        )
-        steps = max(1.0, rest / room)
-        share = min(1.0, residents * self.replicas / workload.num_requests)
-        return share, first_s + step_s, first_s + steps * step_s
-
-    def _estimate(self, outcome: _Outcome) -> PerformanceEstimate:
-        demand, replicas, point = self.replica.demand, self.replicas, outcome.point
-        rate = outcome.rate * replicas
-        good = self._share_good(point, outcome.waiting, outcome.tpot_s)
-        capacity, total = outcome.capacity, sum(point.parts)
-        return PerformanceEstimate(
-            ttft_ms=_milliseconds(outcome.waiting, outcome.is_saturated),
-            itl_ms=self._itl(outcome),
-            tpot_ms=outcome.tpot_s * 1e3,
-            output_tokens_per_s=rate * demand.output_tokens,
-            total_tokens_per_s=rate * (demand.prompt_tokens + demand.output_tokens),
-            requests_per_s=rate,
-            goodput_requests_per_s=rate * good,
-            saturated=outcome.is_saturated,
-            capacity_requests_per_s=None if capacity is None else capacity * replicas,
-            running=outcome.running * replicas,
-            waiting=outcome.waiting_requests * replicas,
-            preemptions_per_request=outcome.preempted,
-            floor=_floor(self.replica.step, demand),
-            shares=StepShares(*(part / total for part in point.parts)),
-            not_modeled=self.replica.step.not_modeled,
-        )
-
-    def _itl(self, outcome: _Outcome) -> Latency:
-        point, mean = outcome.point, outcome.tpot_s * 1e3
-        if self.gaps == 0 or outcome.is_saturated:
-            return Latency(mean)
-        median = point.decode_step_s if point.mixed_share < 0.5 else point.mixed_step_s
-        return Latency(mean, median * 1e3, point.slowest_step_s * 1e3)
-
-    def _share_good(self, point: OperatingPoint, waiting: WaitingTime, tpot_s: float) -> float:
-        """The share of requests within all objectives, taken as independent."""
-        slo, share = self.slo, 1.0
-        if slo.ttft_ms is not None:
-            share *= waiting.share_within(slo.ttft_ms / 1e3)
-        if slo.tpot_ms is not None and self.gaps:
-            share *= 1.0 if tpot_s * 1e3 <= slo.tpot_ms else 0.0
-        if slo.itl_ms is not None and self.gaps:
-            share *= self._share_steady(point, slo.itl_ms / 1e3)
-        return share
-
-    def _share_steady(self, point: OperatingPoint, limit_s: float) -> float:
-        """Requests whose own 99th-percentile gap is within the limit: at most one gap in a
-        hundred may be a step that carries prefill, where those are too slow.
-        """
-        if point.decode_step_s > limit_s:
-            return 0.0
-        if point.mixed_step_s <= limit_s:
-            return 1.0
-        return poisson_within(point.mixed_share * self.gaps, 0.01 * self.gaps)
-
-
-def _milliseconds(waiting: WaitingTime, is_saturated: bool) -> Latency:
-    if is_saturated:
-        return Latency(waiting.mean * 1e3)
-    return Latency(waiting.mean * 1e3, waiting.quantile(0.5) * 1e3, waiting.quantile(0.99) * 1e3)
-
-
-def _floor(step: StepModel, demand: Demand) -> Floor:
-    """One stream alone: its weights and context over the memory bandwidth, at full speed."""
-    parts = step.step_parts(1, demand.mean_context_tokens)
-    bound = max(zip(parts, StepShares.__slots__, strict=True))[1]
-    return Floor(step.bandwidth_floor_s(demand.mean_context_tokens) * 1e3, str(bound))
