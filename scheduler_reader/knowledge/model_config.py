@@ -18,6 +18,7 @@ from scheduler_reader.knowledge.models import ModelFacts
 from scheduler_reader.knowledge.quantization import read_quantization
 from scheduler_reader.value import Origin
 
+_MIXERS = {"mamba": "M", "attention": "*", "moe": "E", "mlp": "-"}  # letters of Nemotron-H
 _MLA = ("kv_lora_rank", "q_lora_rank", "qk_rope_head_dim", "qk_nope_head_dim", "v_head_dim")
 
 
@@ -197,6 +198,8 @@ def _extra(text: Mapping[str, Any]) -> dict[str, Any]:
         extra |= {f"linear_{kind}_heads": linear["num_heads"] for kind in ("key", "value")}
         extra |= {f"linear_{kind}_head_dim": linear["head_dim"] for kind in ("key", "value")}
         extra["linear_conv_kernel"] = linear["short_conv_kernel_size"]
+    if text.get("model_type") == "nemotron_h" and text.get("layers_block_type"):
+        extra["hybrid_pattern"] = "".join(_MIXERS[word] for word in text["layers_block_type"])
     if text.get("block_configs"):  # Nemotron NAS: a multiple of 256, as DeciLM computes it
         multipliers = [block["ffn"].get("ffn_mult") or 0 for block in text["block_configs"]]
         sizes = [int(2 * factor * text["hidden_size"] / 3) for factor in multipliers]
