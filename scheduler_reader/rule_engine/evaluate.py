@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 from scheduler_reader.rule_engine.compile import CompiledRule
@@ -23,7 +23,7 @@ def evaluate(
 
     Raises `DataError` for a rule that names what does not exist or compares what does not fit.
     """
-    evaluator = _evaluator(facts)
+    evaluator = Evaluator(facts.value, functions_of(facts))
     findings: list[Finding] = []
     missing: list[NotEvaluated] = []
     for compiled in rules:
@@ -41,20 +41,18 @@ def evaluate(
     return tuple(findings), tuple(missing)
 
 
-def _evaluator(facts: Facts) -> Evaluator:
-    return Evaluator(
-        facts.value,
-        {
-            "is_set": facts.is_set,
-            "given": facts.given,
-            "env": facts.env,
-            "option": facts.option,
-            "since": facts.since,
-            "upper": lambda value: str(value).upper(),
-            "min": min,
-            "max": max,
-        },
-    )
+def functions_of(facts: Facts) -> dict[str, Callable[..., Any]]:
+    """What `vocabulary.FUNCTIONS` declares, for these facts."""
+    return {
+        "is_set": facts.is_set,
+        "given": facts.given,
+        "env": facts.env,
+        "option": facts.option,
+        "since": facts.since,
+        "upper": lambda value: str(value).upper(),
+        "min": min,
+        "max": max,
+    }
 
 
 def _findings(compiled: CompiledRule, facts: Facts, evaluator: Evaluator) -> list[Finding]:
