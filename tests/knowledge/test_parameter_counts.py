@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
 from scheduler_reader.knowledge.models import ModelFacts, all_models
 
 PUBLISHED = [model for model in all_models() if model.parameters and not model.is_encoder_decoder]
+SIZE = r"-(\d\d+)B\b"
+NAMED = [m for m in all_models() if not m.parameters and re.search(SIZE, m.id)]
 UNGATED = {"OPTForCausalLM", "GPT2LMHeadModel", "FalconForCausalLM", "Starcoder2ForCausalLM"}
 UNGATED |= {"NemotronHForCausalLM"}
 # What the decoder does not hold: vision towers and projectors, and what the published count adds.
@@ -67,17 +71,29 @@ def feed_forward(model: ModelFacts, layer: int) -> float:
     )
     if model.is_moe and has_experts:
         shared = model.shared_expert_intermediate_size or 0
-        inner = model.experts * model.moe_intermediate_size + shared
-        return matrices * hidden * inner + hidden * model.experts
+        latent = (
+            model.extra.get("moe_latent_size") or hidden
+        )  # experts may work in a smaller space than the residual stream
+        routed = matrices * latent * model.experts * model.moe_intermediate_size
+        reduction = 0 if latent == hidden else 2 * hidden * latent
+        return routed + reduction + matrices * hidden * shared + hidden * model.experts
     if pattern and pattern[layer] != "-":
         return 0  # Nemotron-H: a layer is a mixer or an MLP
-    return matrices * hidden * model.intermediate_size
+    sizes = model.extra.get("intermediate_sizes")
+    return matrices * hidden * (sizes[layer] if sizes else model.intermediate_size)
 
 
 @pytest.mark.parametrize("model", PUBLISHED, ids=lambda model: model.id)
 def test_shapes_give_the_published_count(model: ModelFacts) -> None:
     beside = BESIDE.get(model.architecture, 0)
     assert counted(model) + beside == pytest.approx(model.parameters, rel=0.03)
+
+
+@pytest.mark.parametrize("model", NAMED, ids=lambda model: model.id)
+def test_shapes_give_the_size_in_the_name(model: ModelFacts) -> None:
+    """Where no count is published, the billions in the name are near, and they are rounded."""
+    stated = float(re.search(SIZE, model.id)[1])
+    assert counted(model) == pytest.approx(stated * 1e9, rel=0.06)
 
 
 def test_llama_3_1_8b_by_hand() -> None:
