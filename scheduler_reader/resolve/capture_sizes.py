@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 from scheduler_reader.resolve.case import Case, table
-from scheduler_reader.resolve.cuda_graphs import compilation_config
+from scheduler_reader.resolve.cuda_graphs import compilation_config, mode_at_capture
 from scheduler_reader.value import Known
 
 SIZES = "cudagraph_capture_sizes"
@@ -25,7 +25,7 @@ def resolve_capture_sizes(case: Case) -> Known[Any]:
         return case.by_default(_v0_sizes(case), "up to the first size that holds max_num_seqs")
     if case.argument("enforce_eager"):
         return case.decided([], "enforce_eager")
-    if case.get("cudagraph_mode") == "NONE" and case.within(data["empty_without_graphs"]):
+    if case.within(data["empty_without_graphs"]) and mode_at_capture(case).value == "NONE":
         return case.decided([], "no CUDA graphs are captured")
     budget = case.get("max_num_batched_tokens")
     given = _given_sizes(case)

@@ -120,7 +120,7 @@ class Case:
 
     def follows(self, behaviour: str) -> bool:
         """Whether this release has a behaviour of `compat_matrix/defaults/behaviours.yaml`."""
-        return self.within(_behaviour(behaviour))
+        return release_follows(self.release.name, behaviour)
 
     # Values with their origin
 
@@ -159,6 +159,12 @@ def in_range(release: str, first: str | None, last: str | None) -> bool:
     return (first is None or Version(first) <= version) and (
         last is None or version <= Version(last)
     )
+
+
+def release_follows(release: str, behaviour: str) -> bool:
+    """Whether a release has a behaviour of `compat_matrix/defaults/behaviours.yaml`."""
+    entry = _behaviour(behaviour)
+    return in_range(release, entry.get("from"), entry.get("to"))
 
 
 def _behaviour(name: str) -> Range:

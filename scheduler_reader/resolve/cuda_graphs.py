@@ -52,12 +52,17 @@ def resolve_optimization_level(case: Case) -> Known[Any]:
 
 def resolve_cudagraph_mode(case: Case) -> Known[Any]:
     """`cudagraph_mode`: as given in the compilation config, else by level, then what is possible."""
+    return _lowered(case, mode_at_capture(case), "lowered_after_capture")
+
+
+def mode_at_capture(case: Case) -> Known[Any]:
+    """The mode for which the capture sizes are worked out; some things lower it only afterwards."""
     if case.get("engine") == "V0":
         return case.by_default("NONE", "the V0 engine captures its own decode graphs")
     if case.get("enforce_eager"):
         return case.decided("NONE", "enforce_eager")
     mode = _given_mode(case) or _default_mode(case)
-    return _lowered(case, _without_compilation(case, mode))
+    return _lowered(case, _without_compilation(case, mode), "lowered")
 
 
 def compilation_config(case: Case) -> Mapping[str, Any]:
@@ -147,9 +152,9 @@ def _has_breakable_graphs(case: Case, data: Range) -> bool:
     return architectures is not None and case.architecture in architectures["value"]
 
 
-def _lowered(case: Case, mode: Known[Any]) -> Known[Any]:
+def _lowered(case: Case, mode: Known[Any], rules: str) -> Known[Any]:
     """The mode after what excludes full graphs (pooling, encoders, context parallelism)."""
-    for rule in table("cuda_graphs")["lowered"]:
+    for rule in table("cuda_graphs")[rules]:
         if not case.within(rule) or mode.value == rule["value"] or mode.value == "NONE":
             continue
         concerns_all = rule["when"] in ("encoder_decoder", "deepep_high_throughput")

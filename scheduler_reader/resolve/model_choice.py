@@ -8,6 +8,7 @@ from typing import Any
 from scheduler_reader.knowledge.flags import FlagTable
 from scheduler_reader.knowledge.models import ModelFacts, find_model
 from scheduler_reader.parse.arguments import FlagReading
+from scheduler_reader.resolve.case import release_follows
 from scheduler_reader.resolve.options import ResolveOptions
 from scheduler_reader.value import Known, Origin, Unknown, Value
 
@@ -36,7 +37,7 @@ def choose_facts(
     if options.model_config is not None:
         facts = _with_quantization(_read(options), flag)
         origin = Origin("option", "--model-config", path=str(options.model_config))
-        return Known(_with_overrides(facts, reading.settings), origin)
+        return Known(_with_overrides(facts, reading.settings, reading.release), origin)
     if isinstance(model_id, Unknown):
         return Unknown(f"the model is unknown: {model_id.reason}", model_id.origin)
     found = find_model(model_id.value, flag)
@@ -44,7 +45,7 @@ def choose_facts(
         return found
     if found.assumption is not None:
         assumptions.append(found.assumption)
-    return Known(_with_overrides(found.facts, reading.settings), found.origin)
+    return Known(_with_overrides(found.facts, reading.settings, reading.release), found.origin)
 
 
 def _read(options: ResolveOptions) -> ModelFacts:
@@ -63,7 +64,9 @@ def _with_quantization(facts: ModelFacts, flag: str | None) -> ModelFacts:
     return facts.model_copy(update={"quantization": from_flag(flag), "weight_bytes": None})
 
 
-def _with_overrides(facts: ModelFacts, settings: Mapping[str, Value[Any]]) -> ModelFacts:
+def _with_overrides(
+    facts: ModelFacts, settings: Mapping[str, Value[Any]], release: str
+) -> ModelFacts:
     """`--hf-overrides` and `--rope-scaling`, as far as they change lengths."""
     changes: dict[str, Any] = {}
     overrides = settings.get("hf_overrides")
@@ -73,13 +76,19 @@ def _with_overrides(facts: ModelFacts, settings: Mapping[str, Value[Any]]) -> Mo
             for key in ("max_position_embeddings", "sliding_window"):
                 if isinstance(part.get(key), int):
                     changes[key] = part[key]
-            rope = part.get("rope_scaling") or part.get("rope_parameters")
+            rope = part.get(_rope_key(release))
             if isinstance(rope, Mapping):
                 changes["rope_scaling"] = dict(rope)
     rope = settings.get("rope_scaling")
     if isinstance(rope, Known) and isinstance(rope.value, Mapping):
         changes["rope_scaling"] = dict(rope.value)
     return facts.model_copy(update=changes) if changes else facts
+
+
+def _rope_key(release: str) -> str:
+    """The override that a release reads; it takes the other one and does nothing with it."""
+    reads_parameters = release_follows(release, "rope_parameters_override")
+    return "rope_parameters" if reads_parameters else "rope_scaling"
 
 
 def _known_text(value: Value[Any] | None) -> str | None:

@@ -122,4 +122,5 @@ def _declared_kv_dtype(case: Case) -> str | None:
     scheme = case.facts.quantization
     if scheme is None or not scheme.method.startswith("modelopt"):
         return None
-    return scheme.kv_cache_dtype
+    names = [row for row in table("precision")["modelopt_kv_names"] if case.within(row)]
+    return next((row["value"] for row in names if row["name"] == scheme.kv_cache_dtype), None)

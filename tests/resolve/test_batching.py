@@ -62,7 +62,11 @@ def test_v1_forces_chunked_prefill_through_0_11_0(resolved):
 
 def test_batched_all_to_all_gets_a_budget_of_its_own(resolved):
     arguments = "-dp 4 --enable-expert-parallel --all2all-backend deepep_low_latency"
-    moe = {"architectures": ["MixtralForCausalLM"], "num_local_experts": 8, "num_experts_per_tok": 2}
+    moe = {
+        "architectures": ["MixtralForCausalLM"],
+        "num_local_experts": 8,
+        "num_experts_per_tok": 2,
+    }
     assert resolved(arguments, version="0.19.0", config=moe).get(BUDGET) == 8192
     assert resolved(arguments, version="0.20.0", config=moe).get(BUDGET) == 256
 

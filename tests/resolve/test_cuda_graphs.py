@@ -29,6 +29,17 @@ def test_mode(resolved, version, arguments, mode):
     assert resolved(arguments, version=version).get(MODE) == mode
 
 
+def test_deepep_high_throughput_turns_graphs_off_after_sizing(resolved):
+    arguments = "-dp 4 --enable-expert-parallel --all2all-backend deepep_high_throughput"
+    moe = {
+        "architectures": ["MixtralForCausalLM"],
+        "num_local_experts": 8,
+        "num_experts_per_tok": 2,
+    }
+    engine = resolved(arguments, version="0.20.0", config=moe)
+    assert (engine.get(MODE), engine.get(LARGEST)) == ("NONE", 512)
+
+
 def test_ladder_of_eights_in_descending_order_through_0_11_0(resolved):
     engine = resolved("--max-num-seqs 20", version="0.10.2")
     assert engine.get(SIZES) == [40, 32, 24, 16, 8, 4, 2, 1]

@@ -35,9 +35,17 @@ def test_yarn_starts_at_the_original_length_through_0_29(resolved):
     assert resolved(version="0.30.0", config=config).get("max_model_len") == 40000
 
 
-def test_a_rope_override_counts(resolved):
-    override = """--hf-overrides '{"rope_scaling": {"rope_type": "linear", "factor": 4.0}}'"""
-    assert resolved(override, version="0.18.0").get("max_model_len") == 4 * 65536
+@pytest.mark.parametrize(
+    ("version", "key", "factor"),
+    [
+        ("0.11.0", "rope_scaling", 4),
+        ("0.18.0", "rope_scaling", 1),  # taken, and then read by nobody
+        ("0.18.0", "rope_parameters", 4),
+    ],
+)
+def test_rope_overrides(resolved, version, key, factor):
+    override = f"""--hf-overrides '{{"{key}": {{"rope_type": "linear", "factor": 4.0}}}}'"""
+    assert resolved(override, version=version).get("max_model_len") == factor * 65536
 
 
 def test_disabled_window_caps_the_length(resolved):

@@ -47,7 +47,7 @@ def test_checkpoint_methods_are_renamed(resolved, version, gpu, scheme, argument
 
 
 def test_quantization_while_loading(resolved):
-    assert resolved("--quantization fp8").get("quantization") == "fp8"
+    assert resolved("--quantization fp8").get("quantization") == "fp8_e4m3"
     assert resolved().get("quantization") is None
 
 
@@ -55,4 +55,4 @@ def test_a_checkpoint_that_declares_its_kv_dtype_selects_it_from_0_14_on(resolve
     scheme = {"quant_method": "modelopt", "quant_algo": "FP8", "kv_cache_quant_algo": "FP8"}
     config = {"quantization_config": scheme}
     assert resolved(version="0.13.0", config=config).get("kv_cache_dtype") == "auto"
-    assert resolved(version="0.14.0", config=config).get("kv_cache_dtype") == "fp8"
+    assert resolved(version="0.14.0", config=config).get("kv_cache_dtype") == "fp8_e4m3"
