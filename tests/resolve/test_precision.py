@@ -47,7 +47,7 @@ def test_checkpoint_methods_are_renamed(resolved, version, gpu, scheme, argument
 
 
 def test_quantization_while_loading(resolved):
-    assert resolved("--quantization fp8").get("quantization") == "fp8_e4m3"
+    assert resolved("--quantization fp8").get("quantization") == "fp8"
     assert resolved().get("quantization") is None
 
 
