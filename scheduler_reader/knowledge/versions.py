@@ -80,6 +80,6 @@ def _assumed(text: str, name: str, which: str) -> Release:
 
 # A release, development or post-release number, and what builders append to it.
 _VERSION = re.compile(
-    r"v?(?P<version>(?P<major>\d+)(\.\d+)+((\.|-)?(post|rc|dev|a|b)\d*)*)(?P<build>[.+_-][a-z].*)?$"
+    r"v?(?P<version>(?P<major>\d+)(\.\d+)+((\.|-)?(a|b|rc)\d*)?((\.|-)?post\d*)?((\.|-)?dev\d*)?)(?P<build>[.+_-][a-z].*)?$"
 )
 _MOVING = re.compile(r"(latest|nightly|main|dev|head)(?![a-z])")

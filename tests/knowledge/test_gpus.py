@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from scheduler_reader.errors import UsageError
 from scheduler_reader.knowledge.gpus import Gpu, all_gpus, find_gpu
@@ -86,3 +88,12 @@ def test_memory_is_what_cuda_reports() -> None:
     assert find_gpu("h100").memory_gib == pytest.approx(79.19)
     assert find_gpu("rtx pro 6000").memory_gib == pytest.approx(94.97)
     assert find_gpu("a100").device_name == "NVIDIA A100-SXM4-80GB"
+
+
+@settings(deadline=None)
+@given(st.text("aAhHrRtTxX0123456789 -()gGbB", max_size=14))
+def test_any_text_is_a_card_or_wrong_usage(text: str) -> None:
+    try:
+        find_gpu(text)
+    except UsageError as error:
+        assert repr(text) in str(error)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from scheduler_reader.data import documents
 from scheduler_reader.knowledge.models import FoundModel, find_model
@@ -132,3 +134,12 @@ def test_a_gguf_without_its_type_is_unknown() -> None:
     model = find_model("unsloth/Qwen3-8B-GGUF")
     assert isinstance(model, Unknown)
     assert "quantization type" in model.reason
+
+
+@settings(deadline=None, max_examples=40)
+@given(
+    st.text("/.~-_: aQ3", max_size=10), st.sampled_from(["", "Qwen3-8B", "-FP8", "models--a--b"])
+)
+def test_any_text_is_answered(around: str, middle: str) -> None:
+    assert isinstance(find_model(around + middle), FoundModel | Unknown)
+    assert isinstance(find_model(middle + around), FoundModel | Unknown)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from scheduler_reader.errors import UsageError
@@ -53,6 +53,7 @@ def test_text_that_is_no_version(text: str) -> None:
         find_release(text)
 
 
+@settings(deadline=None)
 @given(st.sampled_from(releases()), st.sampled_from(["", "v", "vllm ", "V"]))
 def test_every_release_is_found_in_order(name: str, prefix: str) -> None:
     release = find_release(prefix + name)
@@ -60,3 +61,16 @@ def test_every_release_is_found_in_order(name: str, prefix: str) -> None:
     assert release.within(releases()[0], name)
     assert releases()[release.index] == name
     assert release.version <= latest().version
+
+
+@settings(deadline=None)
+@given(
+    st.from_regex(
+        r"v?[0-9]{1,3}(\.[0-9]{1,3}){0,3}[.+-]?(a|b|rc|post|dev|x|nv)?[0-9]{0,3}", fullmatch=True
+    )
+)
+def test_any_text_is_a_release_or_wrong_usage(text: str) -> None:
+    try:
+        assert find_release(text).name in releases()
+    except UsageError as error:
+        assert repr(text) in str(error)
