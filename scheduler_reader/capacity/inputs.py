@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Any
 
-from scheduler_reader.capacity.constants import table
+from scheduler_reader.capacity.constants import table, value_at
 from scheduler_reader.knowledge.gpus import Gpu
 from scheduler_reader.knowledge.models import ModelFacts
 from scheduler_reader.knowledge.quantization import Quantization, from_flag
@@ -109,7 +109,7 @@ def _read(engine: ResolvedEngine, model: ModelFacts) -> CapacityInputs:
         capture_sizes=tuple(_optional(engine, "cudagraph_capture_sizes") or ()),
         uses_second_runner=runner.value == "V2",
         batches_in_flight=2 if asynchronous else 1,
-        hybrid_manager_off=bool(_optional(engine, "disable_hybrid_kv_cache_manager")),
+        hybrid_manager_off=_hybrid_manager_off(engine, model),
         caches_prefixes=bool(_optional(engine, "enable_prefix_caching")),
         state_dtype=_state_dtype(engine, model),
         draft_method=_optional(engine, "speculative_method"),
@@ -178,6 +178,24 @@ def _kv_dtype(engine: ResolvedEngine, model: ModelFacts) -> str:
     if name not in table()["kv_cache_dtypes"] and name not in table()["mla_bytes_per_token"]:
         raise MissingFactError(f"the bytes per token of kv_cache_dtype {name} are not known")
     return name
+
+
+def _hybrid_manager_off(engine: ResolvedEngine, model: ModelFacts) -> bool:
+    """Whether all attention layers keep all tokens: as asked for, or where groups cannot be."""
+    if _optional(engine, "disable_hybrid_kv_cache_manager") is True:
+        return True
+    allowed = _switch(engine, table()["groups_with_chunked_attention_variable"])
+    if allowed is None:
+        allowed = value_at("groups_with_chunked_attention", engine.release)
+    if "chunked" in model.layer_kinds and not allowed:
+        return True
+    return any(
+        _optional(engine, setting) and not value_at(rule, engine.release)
+        for setting, rule in (
+            ("kv_events_config", "groups_with_kv_events"),
+            ("kv_transfer_config", "groups_with_connectors"),
+        )
+    )
 
 
 def _state_dtype(engine: ResolvedEngine, model: ModelFacts) -> str:
