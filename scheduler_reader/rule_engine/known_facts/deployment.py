@@ -17,6 +17,11 @@ def engine_version(sources: Sources) -> str:
     return sources.engine.engine
 
 
+def engine_reason(sources: Sources) -> str:
+    """Why that engine runs."""
+    return sources.engine.engine_origin.detail
+
+
 def is_offline(sources: Sources) -> bool:
     """The offline LLM class runs instead of the server."""
     return sources.engine.context == "offline"

@@ -69,26 +69,29 @@ def speculative_model(sources: Sources) -> str | Unknown | None:
 
 def num_speculative_tokens(sources: Sources) -> int | Unknown | None:
     """Draft tokens a step, or None where they are not written."""
-    tokens = _key(sources, "num_speculative_tokens")
-    return tokens if tokens is None or isinstance(tokens, Unknown) else int(tokens)
+    return _number(sources, "num_speculative_tokens")
 
 
 def draft_tensor_parallel_size(sources: Sources) -> int | Unknown | None:
     """Tensor parallel size of the draft model, or None: that of the target."""
-    size = _key(sources, "draft_tensor_parallel_size")
-    return size if size is None or isinstance(size, Unknown) else int(size)
+    return _number(sources, "draft_tensor_parallel_size")
 
 
 def prompt_lookup_max(sources: Sources) -> int | Unknown | None:
     """Longest n-gram that is looked up in the prompt, or None."""
-    tokens = _key(sources, "prompt_lookup_max")
-    return tokens if tokens is None or isinstance(tokens, Unknown) else int(tokens)
+    return _number(sources, "prompt_lookup_max")
 
 
 def prompt_lookup_min(sources: Sources) -> int | Unknown | None:
     """Shortest n-gram that is looked up in the prompt, or None."""
-    tokens = _key(sources, "prompt_lookup_min")
-    return tokens if tokens is None or isinstance(tokens, Unknown) else int(tokens)
+    return _number(sources, "prompt_lookup_min")
+
+
+def _number(sources: Sources, key: str) -> int | Unknown | None:
+    value = _key(sources, key)
+    if value is None or isinstance(value, Unknown) or type(value) is int:
+        return value
+    return Unknown(f"{key} of the speculative configuration is no number: {value!r}")
 
 
 def _key(sources: Sources, key: str) -> Any:
