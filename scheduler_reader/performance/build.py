@@ -11,7 +11,8 @@ from scheduler_reader.performance.kernels import (
     Collectives,
     Device,
     Experts,
-    Linear,
+    Gemm,
+    gemm,
 )
 from scheduler_reader.performance.precision import UNQUANTIZED, WeightFormat, weight_format
 from scheduler_reader.performance.settings import Parallelism, is_on, optional, parallelism
@@ -53,11 +54,11 @@ def _build(engine: ResolvedEngine, model: ModelFacts, gpu: Gpu, parallel: Parall
     is_eager = is_on(engine, "enforce_eager")
     output = Product(model.vocab_size / parallel.tensor, model.hidden_size, 1, "output")
     return StepModel(
-        linears=tuple(
-            _linear(gpu, table, _format(model, stored, product.module), product)
+        gemms=tuple(
+            _gemm(gpu, table, _format(model, stored, product.module), product)
             for product in products(model, parallel.tensor)
         ),
-        output=_linear(gpu, table, UNQUANTIZED, output),
+        output=_gemm(gpu, table, UNQUANTIZED, output),
         experts=_experts(model, gpu, table, stored, parallel),
         attention=tuple(
             _attention(layers, gpu, table, _kv_bytes(engine, model), model.uses_mla)
@@ -84,10 +85,8 @@ def _format(model: ModelFacts, stored: WeightFormat, module: str) -> WeightForma
     return UNQUANTIZED if spared and module == "attention" else stored
 
 
-def _linear(gpu: Gpu, table: Efficiency, stored: WeightFormat, product: Product) -> Linear:
-    device = _device(gpu, stored.math)
-    fit = table.gemm[stored.fit]
-    return Linear(fit, device, product.n, product.k, stored.weight_bytes, product.count)
+def _gemm(gpu: Gpu, table: Efficiency, stored: WeightFormat, product: Product) -> Gemm:
+    return gemm(table.gemm[stored.fit], _device(gpu, stored.math), product, stored.weight_bytes)
 
 
 def _experts(

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from scheduler_reader.performance.efficiency import AllReduceFit, GemmFit, MoeFit
-from scheduler_reader.performance.shapes import RoutedExperts
+from scheduler_reader.performance.shapes import Product, RoutedExperts
 
 ACTIVATION_BYTES = 2.0  # activations travel in bfloat16 or float16
 
@@ -23,16 +23,35 @@ class Device:
     flops_per_s: float  # of the data type the products run in
 
 
-@dataclass(frozen=True, slots=True)
-class Linear:
-    """`count` equal products of tokens by a k × n matrix, `weight_bytes` bytes an element."""
+class KernelTime(NamedTuple):
+    """Seconds of a kernel, and whether memory traffic (not arithmetic) binds it."""
 
-    fit: GemmFit
-    device: Device
-    n: float
-    k: float
-    weight_bytes: float
-    count: int
+    seconds: float
+    is_memory_bound: bool
+
+
+class Gemm(NamedTuple):
+    """`layers` equal products a step, their time reduced to what varies with the tokens.
+
+    `weights_s` reads the weights at the achieved bandwidth, `floor_s` all of them at the full one.
+    """
+
+    layers: int
+    fixed_s: float
+    compute_token_s: float
+    weights_s: float
+    activation_token_s: float
+    quantize_token_s: float
+    p: float
+    floor_s: float
+
+    def time(self, tokens: float) -> KernelTime:
+        """The products of all layers for `tokens` rows."""
+        compute = tokens * self.compute_token_s
+        memory = self.weights_s + tokens * self.activation_token_s
+        bound_s = (compute**self.p + memory**self.p) ** (1 / self.p)
+        seconds = self.layers * (self.fixed_s + bound_s + tokens * self.quantize_token_s)
+        return KernelTime(seconds, memory >= compute)
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,28 +78,20 @@ class Collectives:
     link_ratio: float
 
 
-class KernelTime(NamedTuple):
-    """Seconds of a kernel, and whether memory traffic (not arithmetic) binds it."""
-
-    seconds: float
-    is_memory_bound: bool
-
-
-def gemm(linear: Linear, tokens: float) -> KernelTime:
-    """All `count` products for `tokens` rows."""
-    fit, device, n, k = linear.fit, linear.device, linear.n, linear.k
-    compute = 2 * tokens * n * k / (device.flops_per_s * fit.eff_compute)
-    traffic = (n * k + tokens * k) * linear.weight_bytes + tokens * n * ACTIVATION_BYTES
-    memory = traffic / (device.bandwidth_bytes_per_s * fit.eff_memory)
-    quantization = fit.quantize_bytes * tokens * k / device.bandwidth_bytes_per_s
-    seconds = fit.t0_us * 1e-6 + _roofline(compute, memory, fit.p) + quantization
-    return KernelTime(linear.count * seconds, memory >= compute)
-
-
-def weight_seconds(linear: Linear) -> float:
-    """Seconds to read the weights once at the full bandwidth."""
-    size = linear.count * linear.n * linear.k * linear.weight_bytes
-    return size / linear.device.bandwidth_bytes_per_s
+def gemm(fit: GemmFit, device: Device, product: Product, weight_bytes: float) -> Gemm:
+    """Products of tokens by a k × n matrix whose elements are stored in `weight_bytes` bytes."""
+    n, k = product.n, product.k
+    achieved = device.bandwidth_bytes_per_s * fit.eff_memory
+    return Gemm(
+        layers=product.count,
+        fixed_s=fit.t0_us * 1e-6,
+        compute_token_s=2 * n * k / (device.flops_per_s * fit.eff_compute),
+        weights_s=n * k * weight_bytes / achieved,
+        activation_token_s=(k * weight_bytes + n * ACTIVATION_BYTES) / achieved,
+        quantize_token_s=fit.quantize_bytes * k / device.bandwidth_bytes_per_s,
+        p=fit.p,
+        floor_s=product.count * n * k * weight_bytes / device.bandwidth_bytes_per_s,
+    )
 
 
 def expert_weight_seconds(experts: Experts, tokens: float) -> float:

@@ -91,24 +91,23 @@ class Replica:
         low, high = 0.0, residents / self._shortest_residence(residents)
         low_miss, high_miss = -residents, inf
         rate = min(residents / self._crowded_residence(residents), 0.9 * high)
+        best: _Rhythm | None = None
         for _ in range(ITERATIONS):
-            rhythm = self._settled(rate, residents, others)
+            rhythm = self._settled(rate, residents, others, best)
             miss = inf if rhythm is None else rate * rhythm.residence_s - residents
-            if abs(miss) < TOLERANCE * residents:
-                low = rate
-                break
-            if miss > 0:
+            if miss > TOLERANCE * residents:
                 high, high_miss = rate, min(miss, residents)
                 low_miss /= 2
             else:
-                low, low_miss = rate, miss
+                low, low_miss, best = rate, miss, rhythm
+                if miss > -TOLERANCE * residents:
+                    break
                 high_miss /= 2
             rate = (low + high) / 2
             if high_miss < inf:
                 rate = low - low_miss * (high - low) / (high_miss - low_miss)
-        rhythm = self._settled(low, residents, others)
-        assert rhythm is not None
-        return self._point(low, rhythm)
+        assert best is not None, "a rate near zero is always sustained"
+        return self._point(low, best)
 
     def at_rate(self, rate: float, residents: float, others: float) -> OperatingPoint | None:
         """The state at a rate of requests per second; None where steps cannot keep up.
@@ -119,16 +118,21 @@ class Replica:
         rhythm = self._settled(rate, residents, others)
         return None if rhythm is None else self._point(rate, rhythm)
 
-    def _settled(self, rate: float, residents: float, others: float) -> _Rhythm | None:
-        """The rhythm whose decoding requests are those that Little's law gives."""
+    def _settled(
+        self, rate: float, residents: float, others: float, near: _Rhythm | None = None
+    ) -> _Rhythm | None:
+        """The rhythm whose decoding requests are those that Little's law gives.
+
+        `near` is the rhythm of a rate close to this one, to start from.
+        """
         gaps, seen = self.demand.output_tokens - 1, min(others / residents, 1.0)
-        seqs = min(residents, rate * gaps * self.decode_seconds(residents))
+        itl_s = self.decode_seconds(residents) if near is None else near.itl_s
         rhythm = None
-        for _ in range(3):
-            rhythm = self._rhythm(rate, seqs, seen)
+        for _ in range(3 if near is None else 2):
+            rhythm = self._rhythm(rate, min(residents, rate * gaps * itl_s), seen)
             if rhythm is None:
                 return None
-            seqs = min(residents, rate * gaps * rhythm.itl_s)
+            itl_s = rhythm.itl_s
         return rhythm
 
     def _rhythm(self, rate: float, seqs: float, seen: float) -> _Rhythm | None:
@@ -139,7 +143,8 @@ class Replica:
         utilization = rate * prompt * full_s / room
         if utilization >= 1:
             return None
-        decode_s, idle_s = self.decode_seconds(seqs), self.decode_seconds(beside)
+        decode_s = self.decode_seconds(seqs)
+        idle_s = decode_s if beside == seqs else self.decode_seconds(beside)
         chunk = min(prompt, room)
         mixed_s = full_s if chunk == room else self.mixed_seconds(beside, chunk)
         share = min(1.0, rate * seen * prompt / chunk * decode_s)
@@ -213,14 +218,10 @@ class Replica:
     def _mixed_parts(self, seqs: float, tokens: float) -> StepParts:
         demand = self.demand
         cached = demand.prompt_tokens - demand.computed_tokens
-        if tokens >= demand.computed_tokens:
-            whole = tokens / demand.computed_tokens
-            chunks = [(demand.computed_tokens, cached)] * int(whole)
-            rest = tokens - int(whole) * demand.computed_tokens
-            chunks += [(rest, cached)] if rest >= 1 else []
-        else:
-            chunks = [(tokens, cached + (demand.computed_tokens - tokens) / 2)]
-        return self.step.step_parts(seqs, seqs * demand.mean_context_tokens, chunks)
+        chunk = min(tokens, demand.computed_tokens)
+        depth = cached + (demand.computed_tokens - chunk) / 2
+        context = seqs * demand.mean_context_tokens
+        return self.step.step_parts(seqs, context, [(chunk, depth)], copies=tokens / chunk)
 
     def prompt_seconds(self, seqs: float, chunk: float) -> float:
         """All steps of one prompt beside `seqs` decoding requests: full chunks, then the rest."""

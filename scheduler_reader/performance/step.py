@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 from scheduler_reader.performance import kernels
 from scheduler_reader.performance.host import HostOverhead
-from scheduler_reader.performance.kernels import Collectives, Experts, Linear
+from scheduler_reader.performance.kernels import Collectives, Experts, Gemm, KernelTime
 
 
 class StepParts(NamedTuple):
@@ -63,8 +63,8 @@ class StepModel:
     scale (`scaled`).  `batches_in_flight` is the pipeline depth: a batch is split over it.
     """
 
-    linears: tuple[Linear, ...]
-    output: Linear
+    gemms: tuple[Gemm, ...]
+    output: Gemm
     experts: Experts | None
     attention: tuple[AttentionCost, ...]
     collectives: Collectives | None
@@ -79,9 +79,7 @@ class StepModel:
     _by_tokens: dict[float, tuple[float, float, float]] = field(
         default_factory=dict, repr=False, compare=False
     )
-    _by_samples: dict[float, kernels.KernelTime] = field(
-        default_factory=dict, repr=False, compare=False
-    )
+    _by_samples: dict[float, KernelTime] = field(default_factory=dict, repr=False, compare=False)
 
     def scaled(self, scale: float) -> StepModel:
         """The same engine with every step `scale` times as long."""
@@ -101,9 +99,11 @@ class StepModel:
         decode_seqs: float,
         decode_context_tokens: float,
         prefill_chunks: Iterable[tuple[float, float]] = (),
+        copies: float = 1.0,
     ) -> StepParts:
         """Seconds of a step that decodes one token for each of `decode_seqs` sequences, whose
-        contexts sum to `decode_context_tokens`, and computes `prefill_chunks` (tokens, depth).
+        contexts sum to `decode_context_tokens`, and computes `prefill_chunks` (tokens, depth),
+        each `copies` times.
 
         Every sequence of the step is sampled, a partial prompt included (vLLM V1,
         v1/worker/gpu_model_runner.py, logits_indices).  An empty step takes no time.
@@ -111,10 +111,10 @@ class StepModel:
         share = 1.0 / self.batches_in_flight
         seqs = decode_seqs * share
         chunks = [(tokens * share, depth) for tokens, depth in prefill_chunks]
-        tokens = seqs + sum(chunk[0] for chunk in chunks)
+        tokens = seqs + copies * sum(chunk[0] for chunk in chunks)
         if tokens <= 0:
             return StepParts(0.0, 0.0, 0.0, 0.0)
-        samples = seqs + len(chunks)
+        samples = seqs + copies * len(chunks)
         memory, compute, communication = self._tokens(tokens if chunks else self._padded(tokens))
         output = self._samples(samples)
         memory += self.layers * self.host.layer_s
@@ -126,7 +126,7 @@ class StepModel:
             if seqs > 0:
                 memory += _decode_attention(cost, seqs, decode_context_tokens * share)
             if chunks:
-                compute += _prefill_attention(cost, chunks)
+                compute += cost.prefill_fixed_s + copies * _prefill_attention(cost, chunks)
         host = self.host.step_s + samples * self.host.sequence_s
         if self.is_eager:
             launches = self.layers * self.host.eager_layer_s
@@ -138,7 +138,7 @@ class StepModel:
         """Seconds to read the weights of one decode step and `context_tokens` of KV cache once, at
         the full memory bandwidth: no token of a single stream can come faster.
         """
-        weights_s = sum(kernels.weight_seconds(linear) for linear in (*self.linears, self.output))
+        weights_s = sum(gemm.floor_s for gemm in (*self.gemms, self.output))
         if self.experts is not None:
             weights_s += kernels.expert_weight_seconds(self.experts, 1.0)
         return weights_s + sum(
@@ -157,15 +157,15 @@ class StepModel:
             known = self._by_tokens[tokens] = self._layers(tokens)
         return known
 
-    def _samples(self, samples: float) -> kernels.KernelTime:
+    def _samples(self, samples: float) -> KernelTime:
         known = self._by_samples.get(samples)
         if known is None:
-            known = self._by_samples[samples] = kernels.gemm(self.output, samples)
+            known = self._by_samples[samples] = self.output.time(samples)
         return known
 
     def _layers(self, tokens: float) -> tuple[float, float, float]:
         """(memory, compute, communication) seconds of everything that depends on tokens alone."""
-        times = [kernels.gemm(linear, tokens) for linear in self.linears]
+        times = [gemm.time(tokens) for gemm in self.gemms]
         if self.experts is not None:
             times.append(kernels.mixture(self.experts, tokens))
         communication = kernels.all_reduce(self.collectives, tokens) if self.collectives else 0.0
@@ -183,7 +183,7 @@ def _decode_attention(cost: AttentionCost, seqs: float, context_tokens: float) -
 
 def _prefill_attention(cost: AttentionCost, chunks: list[tuple[float, float]]) -> float:
     """Causal attention of the chunks: a token attends to its depth and half of its chunk."""
-    seconds = cost.prefill_fixed_s
+    seconds = 0.0
     for tokens, depth in chunks:
         back = depth + tokens / 2
         if cost.window is not None:
