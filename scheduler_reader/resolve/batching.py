@@ -154,7 +154,7 @@ def _is_of_tier(gpu: Gpu, wanted: Range) -> bool:
 
 def _tier_words(case: Case, tier: Range) -> str:
     entrypoint = "the server" if case.context == "serve" else "the LLM class"
-    return f"{entrypoint} on {tier['says']}"
+    return f"{entrypoint} on {tier['says']} ({tier['source']})"
 
 
 def _v0_chunked_prefill(case: Case) -> Known[Any]:

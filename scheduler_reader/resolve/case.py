@@ -135,8 +135,9 @@ class Case:
         return Known(value, Origin("derived", f"vLLM {self.release.name}: {detail}"))
 
     def by_behaviour(self, value: Any, behaviour: str) -> Known[Any]:
-        """A value that a behaviour of this release decides; its words are the origin."""
-        return self.decided(value, str(_behaviour(behaviour)["says"]))
+        """A value that a behaviour of this release decides; its words and source are the origin."""
+        entry = _behaviour(behaviour)
+        return self.decided(value, f"{entry['says']} ({entry['source']})")
 
 
 def known(value: Value[Any]) -> Any:
