@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Iterable
+from math import floor
 from typing import Any
 
 from scheduler_reader.rule_engine.compile import CompiledRule
@@ -50,6 +51,7 @@ def functions_of(facts: Facts) -> dict[str, Callable[..., Any]]:
         "option": facts.option,
         "since": facts.since,
         "upper": lambda value: str(value).upper(),
+        "floor": floor,
         "min": min,
         "max": max,
     }

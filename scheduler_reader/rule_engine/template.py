@@ -1,7 +1,7 @@
 """Sentences with facts in them: `{max_num_seqs} sequences, {kv_cache_gib:gib} of KV cache`.
 
 Between braces stands any expression over facts.  A format of `gib`, `percent` or `ms` adds the
-unit; without one, numbers get thousands separators and at most two decimals.  A fact that is not
+unit; without one, numbers get thousands separators and about three digits.  A fact that is not
 known reads `unknown`.
 """
 
@@ -62,7 +62,7 @@ def for_people(value: Any) -> str:
     if isinstance(value, float):
         if abs(value) >= 100:
             return f"{value:,.0f}"
-        return f"{value:.2f}".rstrip("0").rstrip(".")
+        return f"{value:.{1 if abs(value) >= 10 else 2}f}".rstrip("0").rstrip(".")
     if isinstance(value, list | tuple):
         return ", ".join(map(for_people, value))
     return "none" if value is None else str(value)

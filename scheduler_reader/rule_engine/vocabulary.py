@@ -43,6 +43,7 @@ FUNCTIONS = {
     "option": Function("any", 2, "a key of a JSON argument, None where it is not written"),
     "since": Function("flag", 1, "the release is this one or a later one"),
     "upper": Function("text", 1, "the value as text in capitals"),
+    "floor": Function("number", 1, "the number without its fraction"),
     "min": Function("number", 2, "the smaller of two numbers"),
     "max": Function("number", 2, "the larger of two numbers"),
 }
