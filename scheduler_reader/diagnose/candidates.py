@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from math import ceil, prod
-from typing import Any
+from typing import Any, NamedTuple
 
 from scheduler_reader.capacity.plan import CapacityPlan
 from scheduler_reader.performance.estimate import PerformanceEstimate
@@ -18,8 +17,7 @@ BUDGET_FACTORS = (0.125, 0.25, 0.5, 2)
 SMALLEST_BUDGET = 256
 
 
-@dataclass(frozen=True, slots=True)
-class Change:
+class Change(NamedTuple):
     """Settings to set together; `watch` is a metric of `metric_names.yaml`."""
 
     set: Mapping[str, Any]

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
-from typing import TypeAlias
+from dataclasses import replace
+from typing import NamedTuple, TypeAlias
 
 from scheduler_reader.capacity.plan import CapacityPlan
 from scheduler_reader.diagnose.verdict import Default, Kind
@@ -22,8 +22,7 @@ UNLIMITED = 10**9
 TOKEN_BUDGETS = (256, 512, 1024, 2048, 4096, 8192, 16384, 32768)
 
 
-@dataclass(frozen=True, slots=True)
-class Lifted:
+class Lifted(NamedTuple):
     """An engine without one of its limits, and what it then gets."""
 
     limit: str  # in words, with the value it is lifted to
@@ -32,8 +31,7 @@ class Lifted:
     estimate: PerformanceEstimate
 
 
-@dataclass(frozen=True, slots=True)
-class Situation:
+class Situation(NamedTuple):
     """The engine under its workload; `base` is what it gets as it is."""
 
     engine: ResolvedEngine

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from scheduler_reader.performance.estimate import PerformanceEstimate
 
@@ -11,8 +11,7 @@ UNCHANGED = 0.01  # a tail that moves less than this does not count as touched
 NOTHING = 0.01  # of the requests: a smaller goodput counts as this, so that gains stay finite
 
 
-@dataclass(frozen=True, slots=True)
-class Gain:
+class Gain(NamedTuple):
     """One metric before and after; `gain` is relative and positive where after is better."""
 
     metric: str

@@ -9,8 +9,7 @@ are tried only when nothing else gains, and no change needs another GPU.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 from scheduler_reader.capacity import plan_capacity
 from scheduler_reader.capacity.plan import CapacityPlan
@@ -32,15 +31,13 @@ MOST_STEPS = 3
 Plan: TypeAlias = Callable[[ResolvedEngine, Workload], CapacityPlan]
 
 
-@dataclass(frozen=True, slots=True)
-class _State:
+class _State(NamedTuple):
     engine: ResolvedEngine
     plan: CapacityPlan
     estimate: PerformanceEstimate | None
 
 
-@dataclass(frozen=True, slots=True)
-class _Search:
+class _Search(NamedTuple):
     """The load to tune for, and how a changed engine is planned and evaluated."""
 
     workload: Workload

@@ -8,9 +8,8 @@ uncertainty is wider.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from functools import cache
-from typing import Any
+from typing import Any, NamedTuple
 
 from scheduler_reader.data import documents
 from scheduler_reader.errors import DataError
@@ -19,8 +18,7 @@ from scheduler_reader.knowledge.gpus import Gpu
 REFERENCE = "h100-sxm"
 
 
-@dataclass(frozen=True, slots=True)
-class GemmFit:
+class GemmFit(NamedTuple):
     """One GEMM kernel family: `t0 + (compute^p + memory^p)^(1/p) + quantization`."""
 
     t0_us: float
@@ -31,24 +29,21 @@ class GemmFit:
     error: Mapping[str, float]
 
 
-@dataclass(frozen=True, slots=True)
-class DecodeAttentionFit:
+class DecodeAttentionFit(NamedTuple):
     t0_us: float
     eff_memory: float
     per_sequence_head_us: float
     error: Mapping[str, float]
 
 
-@dataclass(frozen=True, slots=True)
-class PrefillAttentionFit:
+class PrefillAttentionFit(NamedTuple):
     t0_us: float
     eff_compute: float
     eff_memory: float
     error: Mapping[str, float]
 
 
-@dataclass(frozen=True, slots=True)
-class AllReduceFit:
+class AllReduceFit(NamedTuple):
     alpha_us: float
     knee_bytes: float
     slope1_bytes_per_s: float
@@ -56,8 +51,7 @@ class AllReduceFit:
     error: Mapping[str, float]
 
 
-@dataclass(frozen=True, slots=True)
-class MoeFit:
+class MoeFit(NamedTuple):
     t0_us: float
     eff_compute: float
     eff_memory: float
@@ -66,8 +60,7 @@ class MoeFit:
     error: Mapping[str, float]
 
 
-@dataclass(frozen=True, slots=True)
-class Efficiency:
+class Efficiency(NamedTuple):
     """The fits of the GPU that was measured.  `spread` is a relative half-width of step time."""
 
     gpu: str

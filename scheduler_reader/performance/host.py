@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from scheduler_reader.data import documents
 from scheduler_reader.errors import DataError
 from scheduler_reader.knowledge.versions import Release
 
 
-@dataclass(frozen=True, slots=True)
-class HostOverhead:
+class HostOverhead(NamedTuple):
     """Seconds a layer, a step and a sequence cost beside the kernels that are modelled.
 
     `eager_layer_s` is the host's launch time of a layer when there is no CUDA graph to replay.

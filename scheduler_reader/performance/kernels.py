@@ -6,7 +6,6 @@ the roofline binds.  All sizes are those of one GPU rank.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import NamedTuple
 
 from scheduler_reader.performance.efficiency import AllReduceFit, GemmFit, MoeFit
@@ -15,8 +14,7 @@ from scheduler_reader.performance.shapes import Product, RoutedExperts
 ACTIVATION_BYTES = 2.0  # activations travel in bfloat16 or float16
 
 
-@dataclass(frozen=True, slots=True)
-class Device:
+class Device(NamedTuple):
     """The rates of one GPU that kernels are bound by."""
 
     bandwidth_bytes_per_s: float
@@ -54,8 +52,7 @@ class Gemm(NamedTuple):
         return KernelTime(seconds, memory >= compute)
 
 
-@dataclass(frozen=True, slots=True)
-class Experts:
+class Experts(NamedTuple):
     """The routed experts of all layers, one rank's share; `imbalance` is the arithmetic of the
     busiest rank over the mean.
     """
@@ -68,12 +65,11 @@ class Experts:
     imbalance: float
 
 
-@dataclass(frozen=True, slots=True)
-class Collectives:
+class Collectives(NamedTuple):
     """The all-reduces of one step; `link_ratio` is this GPU's link over the measured one."""
 
     fit: AllReduceFit
-    count: int
+    calls: int
     hidden_bytes: float
     link_ratio: float
 
@@ -83,14 +79,14 @@ def gemm(fit: GemmFit, device: Device, product: Product, weight_bytes: float) ->
     n, k = product.n, product.k
     achieved = device.bandwidth_bytes_per_s * fit.eff_memory
     return Gemm(
-        layers=product.count,
+        layers=product.layers,
         fixed_s=fit.t0_us * 1e-6,
         compute_token_s=2 * n * k / (device.flops_per_s * fit.eff_compute),
         weights_s=n * k * weight_bytes / achieved,
         activation_token_s=(k * weight_bytes + n * ACTIVATION_BYTES) / achieved,
         quantize_token_s=fit.quantize_bytes * k / device.bandwidth_bytes_per_s,
         p=fit.p,
-        floor_s=product.count * n * k * weight_bytes / device.bandwidth_bytes_per_s,
+        floor_s=product.layers * n * k * weight_bytes / device.bandwidth_bytes_per_s,
     )
 
 
@@ -107,7 +103,7 @@ def all_reduce(collectives: Collectives, tokens: float) -> float:
     fit, size = collectives.fit, tokens * collectives.hidden_bytes
     head = min(size, fit.knee_bytes) / fit.slope1_bytes_per_s
     tail = max(size - fit.knee_bytes, 0.0) / fit.slope2_bytes_per_s
-    return collectives.count * (fit.alpha_us * 1e-6 + (head + tail) / collectives.link_ratio)
+    return collectives.calls * (fit.alpha_us * 1e-6 + (head + tail) / collectives.link_ratio)
 
 
 def touched_experts(experts: float, chosen: float, tokens: float) -> float:

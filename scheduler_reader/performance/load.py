@@ -7,7 +7,6 @@ run.  An open loop offers a rate and is saturated when the engine sustains less.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 from scheduler_reader.performance.estimate import (
@@ -39,8 +38,7 @@ class _Outcome(NamedTuple):
     is_saturated: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Load:
+class Load(NamedTuple):
     """A load protocol on `replicas` equal replicas, each with `seats` requests at most at once."""
 
     replica: Replica
@@ -131,7 +129,8 @@ class Load:
         prompt, output = demand.prompt_tokens, demand.output_tokens
         preempted = max(0.0, (output - prompt) / (output + prompt))
         computed = demand.computed_tokens + preempted * demand.mean_context_tokens
-        return replace(self.replica, demand=replace(demand, computed_tokens=computed)), preempted
+        recomputing = demand._replace(computed_tokens=computed)
+        return self.replica._replace(demand=recomputing), preempted
 
     def _burst(self, residents: float, together: float) -> tuple[float, float, float]:
         """(share, first, last): the requests that are sent and admitted together at the start.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from scheduler_reader.knowledge.gpus import Gpu
 from scheduler_reader.knowledge.models import Quantization
@@ -11,8 +11,7 @@ from scheduler_reader.knowledge.models import Quantization
 FOUR_BIT_METHODS = ("bitsandbytes", "awq", "awq_marlin", "gptq", "gptq_marlin", "mxfp4")
 
 
-@dataclass(frozen=True, slots=True)
-class WeightFormat:
+class WeightFormat(NamedTuple):
     """`fit` names a GEMM fit, `math` the data type of the products (a key of `Gpu.flops_per_s`).
 
     `rough` says why the fit was not measured for this format, or is None.

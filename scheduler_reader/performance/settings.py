@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from scheduler_reader.resolve.engine import ResolvedEngine
 from scheduler_reader.value import Known, Origin, Unknown, Value
 
 
-@dataclass(frozen=True, slots=True)
-class Parallelism:
+class Parallelism(NamedTuple):
     """How the engine is spread over GPUs."""
 
     tensor: int
@@ -19,8 +17,7 @@ class Parallelism:
     is_expert_parallel: bool
 
 
-@dataclass(frozen=True, slots=True)
-class SchedulerLimits:
+class SchedulerLimits(NamedTuple):
     """What a step and the running queue may hold; one data-parallel replica."""
 
     token_budget: int

@@ -6,24 +6,21 @@ Column-parallel layers split their outputs, row-parallel ones their inputs
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from scheduler_reader.knowledge.models import ModelFacts
 
 
-@dataclass(frozen=True, slots=True)
-class Product:
-    """`count` layers multiply tokens by a k × n matrix."""
+class Product(NamedTuple):
+    """So many layers multiply tokens by a k × n matrix."""
 
     n: float
     k: float
-    count: int
+    layers: int
     module: Literal["attention", "mlp", "output"]
 
 
-@dataclass(frozen=True, slots=True)
-class RoutedExperts:
+class RoutedExperts(NamedTuple):
     """Layers with routed experts, one rank's share.  `sources` data-parallel ranks send tokens."""
 
     layers: int
@@ -33,8 +30,7 @@ class RoutedExperts:
     sources: int
 
 
-@dataclass(frozen=True, slots=True)
-class AttentionLayers:
+class AttentionLayers(NamedTuple):
     """Attention layers of one rank; `window` None: the whole context is read."""
 
     layers: int

@@ -9,7 +9,6 @@ where they do.  Neglected: that requests of equal length stay in step with each 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from math import exp, inf
 from typing import NamedTuple
 
@@ -21,8 +20,7 @@ ITERATIONS = 30
 TOLERANCE = 3e-4  # of the residents; far below what the fits are good for
 
 
-@dataclass(frozen=True, slots=True)
-class Demand:
+class Demand(NamedTuple):
     """Mean tokens of a request; `computed_tokens` is the prompt without its prefix-cache hits."""
 
     prompt_tokens: float
@@ -35,8 +33,7 @@ class Demand:
         return self.prompt_tokens + self.output_tokens / 2
 
 
-@dataclass(frozen=True, slots=True)
-class OperatingPoint:
+class OperatingPoint(NamedTuple):
     """One steady state.  Times in seconds.
 
     `prefill_s` runs from admission to the first token, `prefill_wait_s` of it behind other
@@ -72,8 +69,7 @@ class _Rhythm(NamedTuple):
     residence_s: float
 
 
-@dataclass(frozen=True, slots=True)
-class Replica:
+class Replica(NamedTuple):
     """One data-parallel replica under a request shape."""
 
     step: StepModel

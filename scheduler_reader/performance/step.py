@@ -34,8 +34,7 @@ class PrefillChunk(NamedTuple):
     depth: float
 
 
-@dataclass(frozen=True, slots=True)
-class AttentionCost:
+class AttentionCost(NamedTuple):
     """Attention of `layers` equal layers, all layers together.  Seconds by unit.
 
     A decode token costs `decode_sequence_s` and `decode_token_s` for each token of its context

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from math import exp, inf, sqrt
+from typing import NamedTuple
 
 
-@dataclass(frozen=True, slots=True)
-class WaitingTime:
+class WaitingTime(NamedTuple):
     """Seconds to the first token: a share of requests waits in the start-up burst, uniformly
     between `burst_low` and `burst_high`; the rest waits `shift` plus an exponential of mean
     `scale`.
