@@ -18,7 +18,7 @@ def engine_version(sources: Sources) -> str:
 
 
 def engine_reason(sources: Sources) -> str:
-    """Why that engine runs."""
+    """Why that engine, V0 or V1, runs."""
     return sources.engine.engine_origin.detail
 
 

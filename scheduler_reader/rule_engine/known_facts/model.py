@@ -135,7 +135,7 @@ def checkpoint_quantization(sources: Sources) -> str | Unknown | None:
 
 
 def declared_quantization(sources: Sources) -> str | Unknown | None:
-    """The same, where the checkpoint's own config is at hand and not only its name."""
+    """checkpoint_quantization, known only where the checkpoint's own config is at hand."""
     model, model_id = sources.engine.model, sources.engine.model_id
     if isinstance(model, Unknown):
         return model
