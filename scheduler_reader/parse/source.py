@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
+from scheduler_reader.parse.deployment import Deployment
 from scheduler_reader.value import Origin, Value
 
 Entrypoint = Literal["serve", "api_server", "llm"]
@@ -52,7 +53,7 @@ class ParsedEngine:
 
     `words` are the arguments after `vllm serve` in order; `config` the entries of its `--config`
     file (vLLM puts them before the command line, which wins).  `implied` are arguments that a
-    chart or operator adds by itself.
+    chart or operator adds by itself.  `deployment` is what a deployment file says about its place.
     """
 
     form: str
@@ -65,6 +66,7 @@ class ParsedEngine:
     env: Mapping[str, Value[str]] = field(default_factory=dict)
     image_version: Value[str] | None = None
     unresolved: Mapping[str, str] = field(default_factory=dict)
+    deployment: Deployment | None = None
 
 
 @dataclass(frozen=True, slots=True)

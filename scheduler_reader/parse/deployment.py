@@ -1,0 +1,38 @@
+"""What a deployment file says about the place an engine runs in: GPUs, memory, probes, replicas.
+
+These are facts for rules, each with its origin; a field is None where the file does not say.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Literal
+
+from scheduler_reader.value import Value
+
+ProbeKind = Literal["startup", "liveness", "readiness"]
+
+
+@dataclass(frozen=True, slots=True)
+class Probe:
+    """A probe that keeps failing ends the container (startup, liveness) or its traffic."""
+
+    initial_delay_s: Value[float]
+    period_s: Value[float]
+    failure_threshold: Value[int]
+    seconds_until_failed: Value[float]  # from the start of the container, if it never answers
+
+
+@dataclass(frozen=True, slots=True)
+class Deployment:
+    """The surroundings of one replica of an engine."""
+
+    replicas: Value[int] | None = None
+    gpu_request: Value[int] | None = None  # GPUs that one replica asks for
+    gpu_product: Value[str] | None = None  # node label or product text: `nvidia-h100-80gb`
+    shared_memory_bytes: Value[int] | None = None  # size of /dev/shm
+    uses_host_ipc: Value[bool] | None = None  # /dev/shm is the host's
+    cpu_limit: Value[float] | None = None  # cores
+    memory_limit_bytes: Value[int] | None = None
+    probes: Mapping[ProbeKind, Probe] = field(default_factory=dict)
