@@ -5,9 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from scheduler_reader.capacity.budget import Pool, StageBudget, block_pool, stage_budgets, tightest
-from scheduler_reader.capacity.constants import gib_spread, value_at
+from scheduler_reader.capacity.constants import value_at
 from scheduler_reader.capacity.inputs import CapacityInputs, MissingFactError
 from scheduler_reader.capacity.overheads import are_graphs_in_budget
+from scheduler_reader.capacity.refusals import refused
 from scheduler_reader.capacity.stages import stages
 from scheduler_reader.knowledge.gpus import GIB
 
@@ -50,7 +51,6 @@ def outlook(inputs: CapacityInputs) -> Outlook:
     All three: True.  None of them: False.  Otherwise None.
     """
     budgets = stage_budgets(inputs)
-    refusal = _free_memory_refusal(inputs)
     try:
         pool = block_pool(inputs, budgets)
     except MissingFactError as missing:
@@ -61,8 +61,10 @@ def outlook(inputs: CapacityInputs) -> Outlook:
     ends = [_fits(inputs, pool, blocks) for blocks in (pool.low, pool.best, pool.high)]
     found = Outlook(inputs, budgets, pool, None, "")
     starts = True if all(ends) else None if any(ends) else False
-    if starts is True and refusal is not None:
-        return Outlook(inputs, budgets, pool, *refusal)
+    refusal = refused(inputs, pool) if starts is not False else None
+    if refusal and (starts or refusal.is_certain):
+        certainty = False if refusal.is_certain else None
+        return Outlook(inputs, budgets, pool, certainty, refusal.reason)
     reason = "starts" if starts else _shortage(found, is_certain=starts is False)
     return Outlook(inputs, budgets, pool, starts, reason)
 
@@ -86,24 +88,6 @@ def _fits(inputs: CapacityInputs, pool: Pool, computed: int) -> bool:
     blocks = checked_blocks(inputs, computed)
     needed = pool.layout.blocks(inputs.max_model_len or 1)
     return 0 < needed + int(value_at("null_block_is_extra", inputs.release)) <= blocks
-
-
-def _free_memory_refusal(inputs: CapacityInputs) -> tuple[bool | None, str] | None:
-    """(starts, reason) where the utilization asks for more than the CUDA context leaves free."""
-    if inputs.kv_cache_memory_bytes is not None:
-        return None
-    if inputs.is_v0 or not value_at("free_memory_check", inputs.release):
-        return None
-    context, total = gib_spread("cuda_context_gib"), inputs.gpu.memory_bytes
-    wanted = total * inputs.utilization
-    if wanted <= total - context.high:
-        return None
-    reason = (
-        f"gpu_memory_utilization {inputs.utilization:g} asks for {wanted / GIB:.1f} GiB to be free "
-        f"at start, and the CUDA context leaves {(total - context.best) / GIB:.1f} of "
-        f"{total / GIB:.1f} GiB"
-    )
-    return (False if wanted > total - context.low else None), reason
 
 
 def _shortage(found: Outlook, is_certain: bool) -> str:

@@ -91,6 +91,15 @@ def test_hybrid_blocks_hold_a_state() -> None:
     assert found.max_concurrency == pytest.approx(found.num_blocks / (482 + 3))
 
 
+def test_hybrid_sequences_need_a_block_each() -> None:
+    command = "vllm serve nvidia/Qwen3.6-27B-NVFP4 --max-model-len 262144 --kv-cache-dtype fp8"
+    refused = plan(command, vllm_version="0.24.0")
+    assert refused.starts is not True
+    assert "max_num_seqs 1,024" in refused.reason
+    assert plan(f"{command} --max-num-seqs 512", vllm_version="0.24.0").starts is True
+    assert plan(command, vllm_version="0.19.1").starts is True
+
+
 def test_a_draft_layer_takes_its_share() -> None:
     speculation = """--speculative-config '{"method": "eagle3", "model": "x/draft",
     "num_speculative_tokens": 3}'"""
