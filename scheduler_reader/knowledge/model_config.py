@@ -183,7 +183,9 @@ def _vision(config: Mapping[str, Any]) -> dict[str, Any] | None:
     for key in _known()["vision_configs"]:
         part = config.get(key)
         if isinstance(part, Mapping):
-            return {k: v for k, v in part.items() if type(v) is int and not k.endswith("_id")}
+            sizes = {k: v for k, v in part.items() if type(v) is int and not k.endswith("_id")}
+            deepstack = part.get("deepstack_visual_indexes")  # Qwen3-VL: one more merger each
+            return sizes | ({"deepstack_layers": len(deepstack)} if deepstack else {})
     return None
 
 
