@@ -47,6 +47,7 @@ class CapacityInputs:
     state_dtype: str  # of the recurrent state of mamba and linear-attention layers
     draft_method: str | None  # speculative decoding
     draft_tokens: int
+    lora_rows: int  # rows of each LoRA matrix kept for every linear layer: adapters x rank
     kv_cache_memory_bytes: int | None
     blocks_override: int | None
     offload_bytes: float
@@ -114,6 +115,7 @@ def _read(engine: ResolvedEngine, model: ModelFacts) -> CapacityInputs:
         state_dtype=_state_dtype(engine, model),
         draft_method=_optional(engine, "speculative_method"),
         draft_tokens=int(_optional(engine, "num_speculative_tokens") or 0),
+        lora_rows=_lora_rows(engine),
         kv_cache_memory_bytes=_optional(engine, "kv_cache_memory_bytes"),
         blocks_override=_optional(engine, "num_gpu_blocks_override"),
         offload_bytes=float(_optional(engine, "cpu_offload_gb") or 0) * 1024**3,
@@ -196,6 +198,14 @@ def _hybrid_manager_off(engine: ResolvedEngine, model: ModelFacts) -> bool:
             ("kv_transfer_config", "groups_with_connectors"),
         )
     )
+
+
+def _lora_rows(engine: ResolvedEngine) -> int:
+    if not _optional(engine, "enable_lora"):
+        return 0
+    defaults = table()["lora_defaults"]
+    adapters, rank = (_optional(engine, name) or defaults[name] for name in defaults)
+    return int(adapters) * int(rank)
 
 
 def _state_dtype(engine: ResolvedEngine, model: ModelFacts) -> str:

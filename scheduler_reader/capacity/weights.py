@@ -28,6 +28,7 @@ def weight_bytes(inputs: CapacityInputs, stage: Stage) -> float:
         raise MissingFactError("weights of models with per-layer embeddings are not modelled")
     computed = stage_bytes(inputs, stage)
     computed += _unseen_bytes(inputs, stage) + _draft_bytes(inputs, stage)
+    computed += _lora_bytes(inputs, stage)
     return max(0.0, computed - inputs.offload_bytes)
 
 
@@ -40,6 +41,22 @@ def stage_bytes(inputs: CapacityInputs, stage: Stage) -> float:
     if stage.is_last and not is_tied and not inputs.model.is_pooling:
         total += embedding
     return total + _rotary_bytes(inputs)
+
+
+def _lora_bytes(inputs: CapacityInputs, stage: Stage) -> float:
+    """Buffers for the low-rank matrices of every linear layer (vllm/lora/layers, create_lora_weights).
+
+    The parts of a fused layer share one input matrix here; vLLM keeps one for each (a few MiB).
+    """
+    if not inputs.lora_rows:
+        return 0.0
+    sides = sum(
+        matrix.inputs + matrix.outputs
+        for index, kind in enumerate(stage.kinds(inputs.model), stage.first)
+        for matrix in layer_matrices(inputs, index, kind)
+        if not matrix.plain
+    )
+    return sides * inputs.lora_rows * inputs.dtype_bytes
 
 
 def _draft_bytes(inputs: CapacityInputs, stage: Stage) -> float:

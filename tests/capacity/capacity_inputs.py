@@ -80,6 +80,7 @@ def inputs_of(model: ModelFacts, **changes: Any) -> CapacityInputs:
         "state_dtype": "bfloat16",
         "draft_method": None,
         "draft_tokens": 0,
+        "lora_rows": 0,
         "kv_cache_memory_bytes": None,
         "blocks_override": None,
         "offload_bytes": 0.0,

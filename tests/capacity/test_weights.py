@@ -97,6 +97,13 @@ def test_tied_embeddings_are_held_once_on_one_stage() -> None:
     assert first == last  # the last stage needs the matrix too
 
 
+def test_lora_buffers() -> None:
+    """Four adapters of rank 16: both sides of the four fused linear layers of each layer."""
+    sides = 32 * ((4096 + 6144) + (4096 + 4096) + (4096 + 2 * 14336) + (14336 + 4096))
+    with_adapters = gib(inputs_of(LLAMA_8B, lora_rows=4 * 16))
+    assert with_adapters - gib(inputs_of(LLAMA_8B)) == pytest.approx(sides * 64 * 2 / GIB)
+
+
 def test_mixture_of_experts_with_and_without_expert_parallelism() -> None:
     moe = LLAMA_8B.model_copy(
         update={"experts": 8, "experts_per_token": 2, "moe_intermediate_size": 14336}
