@@ -9,6 +9,7 @@ from scheduler_reader.capacity.fit import Outlook, outlook
 from scheduler_reader.capacity.inputs import CapacityInputs, MissingFactError, read_inputs
 from scheduler_reader.capacity.plan import CapacityPlan, KvRange
 from scheduler_reader.capacity.remedies import find_remedies
+from scheduler_reader.capacity.shortage import explain
 from scheduler_reader.resolve.engine import ResolvedEngine
 from scheduler_reader.value import Unknown
 from scheduler_reader.workload import Workload
@@ -32,13 +33,13 @@ def _plan(found: Outlook, workload: Workload) -> CapacityPlan:
     inputs, pool = found.inputs, found.pool
     terms = tightest(found.budgets).terms(inputs.gpu.memory_bytes)
     if pool is None:
-        return CapacityPlan(found.starts, found.reason, terms)
+        return CapacityPlan(found.starts, explain(found), terms)
     blocks = inputs.blocks_override or pool.best
     length = found.served_length
     layout = pool.layout
     return CapacityPlan(
         starts=found.starts,
-        reason=found.reason,
+        reason=explain(found),
         memory=terms,
         kv_bytes_per_token=layout.bytes_per_token,
         block_size=layout.block_size,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import repeat
 from math import hypot
 
 from scheduler_reader.capacity.activations import profile_peak
@@ -49,21 +50,24 @@ class Pool:
     high: int
 
 
-def stage_budgets(inputs: CapacityInputs) -> tuple[StageBudget, ...]:
-    """The memory of every stage.
+def stage_weights(inputs: CapacityInputs) -> tuple[float, ...]:
+    """Weight bytes on one rank of every stage."""
+    held = stages(inputs.model.layers, inputs.pipeline_parallel)
+    return tuple(weight_bytes(inputs, stage) for stage in held)
+
+
+def stage_budgets(inputs: CapacityInputs, weights: tuple[float, ...]) -> tuple[StageBudget, ...]:
+    """The memory of every stage, given its `stage_weights`.
 
     Budget minus weights, profile peak, non-torch memory and, from 0.20.0, CUDA graphs (vllm/v1/
     worker/gpu_worker.py, determine_available_memory).  The fitted terms are independent, so their
     deviations add up as squares.  `kv_cache_memory_bytes` replaces the sum.
     """
-    return tuple(
-        _stage_budget(inputs, stage)
-        for stage in stages(inputs.model.layers, inputs.pipeline_parallel)
-    )
+    held = stages(inputs.model.layers, inputs.pipeline_parallel)
+    return tuple(map(_stage_budget, repeat(inputs), held, weights))
 
 
-def _stage_budget(inputs: CapacityInputs, stage: Stage) -> StageBudget:
-    weights = weight_bytes(inputs, stage)
+def _stage_budget(inputs: CapacityInputs, stage: Stage, weights: float) -> StageBudget:
     activation = profile_peak(inputs, stage)
     graphs, libraries = cuda_graphs(inputs, stage), non_torch(inputs)
     budget = inputs.gpu.memory_bytes * inputs.utilization

@@ -17,6 +17,7 @@ MOST_RANKS = 8  # GPUs of one node
 def find_remedies(found: Outlook) -> tuple[Remedy, ...]:
     """One remedy a setting, those that need no more hardware first; each was tried by itself."""
     inputs = found.inputs
+    weights = tuple(budget.weights for budget in found.budgets)
     remedies = []
     length = found.surely_longest
     if length and inputs.max_model_len and length < inputs.max_model_len:
@@ -28,7 +29,8 @@ def find_remedies(found: Outlook) -> tuple[Remedy, ...]:
         ("tensor_parallel_size", _rank_counts(inputs)),
     ):
         for value, changed in candidates:
-            then = outlook(changed)
+            is_same_split = changed.tensor_parallel == inputs.tensor_parallel
+            then = outlook(changed, weights if is_same_split else None)
             if then.starts:
                 remedies.append(Remedy(setting, value, then.longest))
                 break

@@ -9,10 +9,11 @@ from capacity_inputs import LLAMA_8B, LLAMA_70B, LLAMA_70B_FP8, inputs_of
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from scheduler_reader.capacity.budget import block_pool, stage_budgets
+from scheduler_reader.capacity.budget import block_pool, stage_budgets, stage_weights
 from scheduler_reader.capacity.fit import Outlook, outlook
 from scheduler_reader.capacity.overheads import captured_graphs
 from scheduler_reader.capacity.remedies import find_remedies
+from scheduler_reader.capacity.shortage import explain
 from scheduler_reader.knowledge.gpus import GIB
 from scheduler_reader.knowledge.models import ModelFacts
 
@@ -30,7 +31,7 @@ def test_70b_fp8_on_one_h100_does_not_start_with_its_own_length() -> None:
     """40 GiB for 131,072 tokens of 320 KiB; 71.3 GiB of budget less 67.7 GiB of weights."""
     found = look(LLAMA_70B_FP8)
     assert found.starts is False
-    assert "131,072 needs 40.00 GiB" in found.reason
+    assert "131,072 needs 40.00 GiB" in explain(found)
     assert found.budgets[0].weights / GIB == pytest.approx(67.7, abs=0.05)
     remedies = {remedy.setting: remedy.value for remedy in find_remedies(found)}
     assert 1000 < remedies["max_model_len"] < 5000
@@ -59,8 +60,8 @@ def test_70b_fp8_tokens_by_hand(utilization: float, kv_dtype: str, about: int) -
 def test_weights_alone_exceed_the_budget() -> None:
     found = look(LLAMA_70B, max_model_len=2048)
     assert found.starts is False
-    assert "weights alone need 131.4 GiB" in found.reason
-    assert "60.2 GiB short" in found.reason
+    assert "weights alone need 131.4 GiB" in explain(found)
+    assert "60.2 GiB short" in explain(found)
     assert [(r.setting, r.value) for r in find_remedies(found)] == [("tensor_parallel_size", 2)]
 
 
@@ -76,7 +77,7 @@ def test_a_length_at_the_edge_may_or_may_not_start() -> None:
     edge = look(LLAMA_70B_FP8).longest
     at_the_edge = look(LLAMA_70B_FP8, max_model_len=edge)
     assert at_the_edge.starts is None
-    assert "may not start" in at_the_edge.reason
+    assert "may not start" in explain(at_the_edge)
 
 
 def test_one_more_block_is_needed_since_0_29() -> None:
@@ -98,7 +99,7 @@ def test_automatic_length_is_what_fits() -> None:
 
 def test_utilization_that_the_cuda_context_does_not_leave() -> None:
     assert look(LLAMA_8B, utilization=0.999).starts is False
-    assert "to be free at start" in look(LLAMA_8B, utilization=0.999).reason
+    assert "to be free at start" in explain(look(LLAMA_8B, utilization=0.999))
     assert look(LLAMA_8B, utilization=0.999, release="0.8.5").starts is True  # not checked yet
 
 
@@ -125,7 +126,7 @@ def test_smallest_stage_decides() -> None:
     """81 layers on two stages: 41 and 40; the last one runs the sampler and holds lm_head."""
     model = LLAMA_70B.model_copy(update={"layers": 81})
     inputs = inputs_of(model, pipeline_parallel=2, tensor_parallel=2)
-    budgets = stage_budgets(inputs)
+    budgets = stage_budgets(inputs, stage_weights(inputs))
     pool = block_pool(inputs, budgets)
     page = 16 * 2 * 4 * 128 * 2
     by_stage = [budget.kv_cache.best // (page * budget.stage.layers) for budget in budgets]
