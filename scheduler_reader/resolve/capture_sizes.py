@@ -50,9 +50,17 @@ def _given_sizes(case: Case) -> Known[Any] | None:
     if config:
         return case.decided(list(config), f"{SIZES} of the compilation config")
     early = case.written("cuda_graph_sizes")
-    if early is not None and early.value and len(early.value) > 1:
+    if early is not None and early.value and _early_ceiling(case) is None:
         return early
     return None
+
+
+def _early_ceiling(case: Case) -> int | None:
+    """`--cuda-graph-sizes` with one number: the ceiling, until it became another name of the sizes."""
+    early = case.argument("cuda_graph_sizes")
+    if not case.follows("one_graph_size_is_the_ceiling") or not isinstance(early, list):
+        return None
+    return int(early[0]) if len(early) == 1 else None
 
 
 def _default_sizes(case: Case, budget: int) -> tuple[list[int], str]:
@@ -69,8 +77,7 @@ def _default_sizes(case: Case, budget: int) -> tuple[list[int], str]:
 
 def _ceiling(case: Case) -> tuple[int, str]:
     """The largest size before the token budget cuts it, and the words for it."""
-    early = case.argument("cuda_graph_sizes")
-    single = early[0] if isinstance(early, list) and len(early) == 1 else None
+    single = _early_ceiling(case)
     given = _given_ceiling(case)
     own = _architecture_ceiling(case)
     if own is not None and (own["over_given"] or given is None) and own["value"] > (single or 0):

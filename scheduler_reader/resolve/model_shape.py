@@ -19,7 +19,7 @@ def is_pooling(case: Case) -> bool:
         return bool(runner == "pooling")
     if task not in (None, "auto"):
         return task in POOLING_TASKS
-    if convert in POOLING_CONVERSIONS:
+    if convert in POOLING_CONVERSIONS and case.follows("convert_implies_pooling"):
         return True
     return case.is_model_known and case.facts.is_pooling
 

@@ -105,3 +105,9 @@ def test_v0_captures_up_to_the_first_size_that_holds_the_batch(resolved):
 def test_data_parallelism_forced_eager_mode_in_0_8(resolved):
     assert resolved("-dp 2", version="0.8.5").get("enforce_eager") is True
     assert resolved("-dp 2", version="0.9.0").get("enforce_eager") is False
+
+
+def test_one_early_graph_size_is_a_ceiling_and_later_the_only_size(resolved):
+    arguments = "--cuda-graph-sizes 20"
+    assert resolved(arguments, version="0.11.0").get(SIZES) == [16, 8, 4, 2, 1]
+    assert resolved(arguments, version="0.11.1").get(SIZES) == [20]
