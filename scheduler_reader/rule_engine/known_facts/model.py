@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from scheduler_reader.data import json_file
 from scheduler_reader.rule_engine.sources import Sources
 from scheduler_reader.value import Unknown
 
@@ -16,6 +17,30 @@ def architecture(sources: Sources) -> str | Unknown:
     """Class of the model: architectures[0] of config.json."""
     model = sources.engine.model
     return model if isinstance(model, Unknown) else model.value.architecture
+
+
+def is_registered(sources: Sources) -> bool | Unknown:
+    """The release has a model class for the architecture."""
+    ranges = _registrations(sources)
+    if isinstance(ranges, Unknown):
+        return ranges
+    return any(sources.engine.release.within(first, last) for first, last in ranges)
+
+
+def registered_from(sources: Sources) -> str | Unknown | None:
+    """The first release that has a model class for the architecture; None: no release has."""
+    ranges = _registrations(sources)
+    if isinstance(ranges, Unknown):
+        return ranges
+    return ranges[0][0] if ranges else None
+
+
+def registered_until(sources: Sources) -> str | Unknown | None:
+    """The last release that has a model class for the architecture; None: no release has."""
+    ranges = _registrations(sources)
+    if isinstance(ranges, Unknown):
+        return ranges
+    return ranges[-1][1] if ranges else None
 
 
 def model_type(sources: Sources) -> str | Unknown | None:
@@ -191,3 +216,13 @@ def checkpoint_kv_cache_dtype(sources: Sources) -> str | Unknown | None:
     if isinstance(model, Unknown):
         return model
     return model.value.quantization.kv_cache_dtype if model.value.quantization else None
+
+
+def _registrations(sources: Sources) -> list[list[str]] | Unknown:
+    """First and last release of each range that registers the architecture."""
+    model = sources.engine.model
+    if isinstance(model, Unknown):
+        return model
+    known = json_file("architectures.json")["architectures"].get(model.value.architecture)
+    ranges: list[list[str]] = known["versions"] if known else []
+    return ranges
