@@ -7,6 +7,7 @@ vllm/v1/core/kv_cache_utils.py and v1/kv_cache_interface.py.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
 from math import ceil
@@ -128,13 +129,12 @@ def layout(inputs: CapacityInputs, stage: Stage) -> KvLayout:
 
 
 def _attention_layers(inputs: CapacityInputs, stage: Stage) -> dict[LayerKind, int]:
-    model, counts = inputs.model, dict[LayerKind, int]()
+    model = inputs.model
     for fact, words in table()["unmodelled_kv"].items():
         if model.extra.get(fact):
             raise MissingFactError(f"the KV layout of {model.id} is not modelled: {words}")
-    for kind in stage.kinds(model):
-        if kind != "none":
-            counts[kind] = counts.get(kind, 0) + 1
+    counts = dict(Counter(stage.kinds(model)))
+    counts.pop("none", None)
     if drafts := draft_layers(inputs) * stage.is_last:
         counts["full"] = counts.get("full", 0) + drafts
     if not set(counts) - set(RECURRENT):

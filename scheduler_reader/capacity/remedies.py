@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from bisect import bisect_left
+from collections.abc import Sequence
 from typing import Any
 
 from scheduler_reader.capacity.fit import Outlook, outlook
 from scheduler_reader.capacity.inputs import CapacityInputs
 from scheduler_reader.capacity.plan import Remedy
 
-HIGHEST_UTILIZATION = 0.95  # above it CUDA graphs and fragmentation find no room (vLLM logs)
+HIGHEST_UTILIZATION = 95  # per cent; above it CUDA graphs find no room (public start-up logs)
 FP8_CAPABILITY = (8, 9)
+FEWEST_SEQUENCES = 16
 MOST_RANKS = 8  # GPUs of one node
 
 
@@ -22,42 +24,53 @@ def find_remedies(found: Outlook) -> tuple[Remedy, ...]:
     length = found.surely_longest
     if length and inputs.max_model_len and length < inputs.max_model_len:
         remedies.append(Remedy("max_model_len", length, found.longest))
-    for setting, candidates in (
-        ("gpu_memory_utilization", _utilizations(inputs)),
-        ("kv_cache_dtype", _kv_dtypes(inputs)),
-        ("max_num_seqs", _sequences(inputs)),
-        ("tensor_parallel_size", _rank_counts(inputs)),
+    for setting, field, values in (
+        ("gpu_memory_utilization", "utilization", _utilizations(inputs)),
+        ("kv_cache_dtype", "kv_dtype", _kv_dtypes(inputs)),
+        ("max_num_seqs", "max_num_seqs", _sequences(inputs)),
+        ("tensor_parallel_size", "tensor_parallel", _rank_counts(inputs)),
     ):
-        for value, changed in candidates:
-            is_same_split = changed.tensor_parallel == inputs.tensor_parallel
-            then = outlook(changed, weights if is_same_split else None)
-            if then.starts:
-                remedies.append(Remedy(setting, value, then.longest))
-                break
+        same_weights = None if setting == "tensor_parallel_size" else weights
+        then = _first_start([inputs.changed(**{field: value}) for value in values], same_weights)
+        if then is not None:
+            remedies.append(Remedy(setting, getattr(then.inputs, field), then.longest))
     return tuple(remedies)
 
 
-def _utilizations(inputs: CapacityInputs) -> Iterator[tuple[Any, CapacityInputs]]:
-    if inputs.kv_cache_memory_bytes is None:
-        percent = int(inputs.utilization * 100) + 1
-        for value in range(percent, int(HIGHEST_UTILIZATION * 100) + 1):
-            yield value / 100, inputs.changed(utilization=value / 100)
+def _first_start(
+    candidates: Sequence[CapacityInputs], weights: tuple[float, ...] | None
+) -> Outlook | None:
+    """The first candidate that starts; each leaves more room than the one before."""
+    if not candidates or not outlook(candidates[-1], weights).starts:
+        return None
+    at = bisect_left(candidates, True, key=lambda one: outlook(one, weights).starts is True)
+    return outlook(candidates[at], weights)
 
 
-def _kv_dtypes(inputs: CapacityInputs) -> Iterator[tuple[Any, CapacityInputs]]:
-    if not inputs.kv_dtype.startswith("fp8") and inputs.gpu.capability >= FP8_CAPABILITY:
-        yield "fp8", inputs.changed(kv_dtype="fp8")
+def _utilizations(inputs: CapacityInputs) -> list[Any]:
+    if inputs.kv_cache_memory_bytes is not None:
+        return []
+    return [p / 100 for p in range(int(inputs.utilization * 100) + 1, HIGHEST_UTILIZATION + 1)]
 
 
-def _sequences(inputs: CapacityInputs) -> Iterator[tuple[Any, CapacityInputs]]:
+def _kv_dtypes(inputs: CapacityInputs) -> list[Any]:
+    is_useful = not inputs.kv_dtype.startswith("fp8") and inputs.gpu.capability >= FP8_CAPABILITY
+    return ["fp8"] if is_useful else []
+
+
+def _sequences(inputs: CapacityInputs) -> list[Any]:
+    counts = []
     count = inputs.max_num_seqs // 2
-    while count >= 16:
-        yield count, inputs.changed(max_num_seqs=count)
+    while count >= FEWEST_SEQUENCES:
+        counts.append(count)
         count //= 2
+    return counts
 
 
-def _rank_counts(inputs: CapacityInputs) -> Iterator[tuple[Any, CapacityInputs]]:
+def _rank_counts(inputs: CapacityInputs) -> list[Any]:
+    counts = []
     ranks = 2 * inputs.tensor_parallel
     while ranks <= MOST_RANKS and inputs.model.attention_heads % ranks == 0:
-        yield ranks, inputs.changed(tensor_parallel=ranks)
+        counts.append(ranks)
         ranks *= 2
+    return counts
