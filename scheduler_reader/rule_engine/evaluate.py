@@ -22,7 +22,7 @@ def evaluate(
 ) -> tuple[tuple[Finding, ...], tuple[NotEvaluated, ...]]:
     """Findings, the gravest first, and the rules that lack a fact their answer depends on.
 
-    Raises `DataError` for a rule that names what does not exist or compares what does not fit.
+    Raises `DataError` for a rule that names what does not exist.
     """
     evaluator = Evaluator(facts.value, functions_of(facts))
     findings: list[Finding] = []

@@ -50,8 +50,9 @@ def parse(text: str) -> ast.expr:
 class Evaluator(EvalWithCompoundTypes):  # type: ignore[misc]  # simpleeval is untyped
     """Evaluates syntax trees against `lookup(name)`, which returns a value or `Unknown`.
 
-    Ordering or calculating with None raises `MissingFact`: vLLM has no value there.  Names that
-    do not exist and operands that do not fit raise `ValueError`.
+    Kinds are checked when a rule is loaded, so None or another value that cannot be ordered or
+    calculated with is one more unknown: `MissingFact`.  A name that does not exist is `KeyError`,
+    what is not part of the language `ValueError`.
     """
 
     def __init__(
@@ -76,7 +77,7 @@ class Evaluator(EvalWithCompoundTypes):  # type: ignore[misc]  # simpleeval is u
         try:
             return known(super()._eval_call(node))
         except TypeError:
-            raise self._none_among(node.args) from None
+            raise self._misfit(node.args) from None
 
     def _eval_boolop(self, node: ast.BoolOp) -> bool:
         decides = isinstance(node.op, ast.Or)  # the operand value that settles the whole
@@ -95,21 +96,24 @@ class Evaluator(EvalWithCompoundTypes):  # type: ignore[misc]  # simpleeval is u
         try:
             return super()._eval_compare(node)
         except TypeError:
-            raise self._none_among([node.left, *node.comparators]) from None
+            raise self._misfit([node.left, *node.comparators]) from None
 
     def _eval_binop(self, node: ast.BinOp) -> Any:
         try:
             return super()._eval_binop(node)
         except TypeError:
-            raise self._none_among([node.left, node.right]) from None
+            raise self._misfit([node.left, node.right]) from None
         except ZeroDivisionError:
             raise MissingFact(f"{ast.unparse(node.right)} is 0") from None
 
-    def _none_among(self, operands: list[ast.expr]) -> Exception:
-        for operand in operands:
-            if self._eval(operand) is None:
-                return MissingFact(f"{ast.unparse(operand)} has no value")
-        return TypeError(f"operands do not fit: {', '.join(map(ast.unparse, operands))}")
+    def _misfit(self, operands: list[ast.expr]) -> MissingFact:
+        """Why these operands give no answer: one is None, or an argument holds an odd value."""
+        values = {ast.unparse(operand): self._eval(operand) for operand in operands}
+        for text, value in values.items():
+            if value is None:
+                return MissingFact(f"{text} has no value")
+        shown = ", ".join(f"{text} is {value!r}" for text, value in values.items())
+        return MissingFact(f"the values do not fit together: {shown}")
 
 
 def known(value: Any) -> Any:

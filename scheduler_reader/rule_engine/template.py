@@ -80,6 +80,8 @@ FORMS: dict[str | None, Callable[[Any], str]] = {
 
 def _written(part: Placeholder, evaluator: Evaluator) -> str:
     try:
-        return FORMS[part.form](evaluator.result(part.expression))
+        value = evaluator.result(part.expression)
     except MissingFact:
         return "unknown"
+    is_number = isinstance(value, int | float)
+    return FORMS[part.form](value) if is_number or part.form == "plain" else for_people(value)

@@ -34,6 +34,7 @@ VALUES: dict[str, Any] = {
         ("{tokens:plain}", "131072"),
         ("it is {is_on}, {nothing}", "it is on, none"),
         ("{methods}", "ngram, eagle"),
+        ("{nothing:gib}", "none"),
         ("{missing} GiB, {missing:gib}", "unknown GiB, unknown"),
         ("{{literal}}", "{literal}"),
         ("{'one' if is_on else 'none'}", "one"),
