@@ -81,6 +81,8 @@ def _verdict(situation: Situation) -> Bottleneck:
             limit, gain = found
             sentences = evidence.binding(situation, limit, gain, _best_of_each(gains))
             confidence = _confidence(situation.base, gain.gain)
+            if measure is tail_gain:  # tails are the least certain figures of an estimate
+                confidence = "medium" if gain.gain >= 1 else "low"
             return Bottleneck(
                 limit.default, limit.kind, confidence, sentences, _best_of_each(gains)
             )

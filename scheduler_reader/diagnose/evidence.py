@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from math import ceil
+
 from scheduler_reader.capacity.plan import CapacityPlan
 from scheduler_reader.diagnose.lifts import Lifted, Situation
 from scheduler_reader.diagnose.objective import WORTH_NAMING, Gain
@@ -12,7 +14,7 @@ GIB = 1024**3
 METRIC_WORDS = {
     "output_tokens_per_s": "output tokens/s",
     "goodput_requests_per_s": "requests/s within the SLO",
-    "ttft_p99_ms": "ms TTFT p99",
+    "steady_ttft_p99_ms": "ms TTFT p99 after the start-up burst",
     "itl_p99_ms": "ms ITL p99",
     "capacity_requests_per_s": "requests/s at most",
 }
@@ -20,7 +22,8 @@ METRIC_WORDS = {
 
 def does_not_start(engine: ResolvedEngine, plan: CapacityPlan) -> tuple[str, ...]:
     """What fills the memory of an engine that cannot start."""
-    sentences = [f"vLLM {engine.release.name} does not start: {plan.reason}"]
+    reason = plan.reason.removeprefix("does not start: ")
+    sentences = [f"vLLM {engine.release.name} does not start: {reason}"]
     memory = plan.memory
     if memory is not None:
         sentences.append(
@@ -46,7 +49,7 @@ def binding(
     }[limit.kind](situation)
     cost = f"without that limit ({limit.limit}) this load gets {_change(gain)}"
     rest = tuple(_other(situation, lift) for lift in lifts if lift.limit != limit.limit)
-    return (why, cost, *rest)
+    return (why, cost, *rest, *_unmet(situation, gain.metric))
 
 
 def saturated(situation: Situation) -> tuple[str, ...]:
@@ -78,18 +81,27 @@ def hardware(situation: Situation, kind: Kind, share: float) -> tuple[str, ...]:
             f"one stream cannot get a token faster than {base.floor.itl_ms:.1f} ms on this GPU; "
             f"this load gets one every {base.tpot_ms:.1f} ms",
         )
-    return tuple(sentences)
+    return (*sentences, *_unmet(situation, "output_tokens_per_s"))
+
+
+def _unmet(situation: Situation, metric: str) -> tuple[str, ...]:
+    """Said where an SLO is stated and something else had to be the measure."""
+    if not situation.slo.is_set or metric == "goodput_requests_per_s":
+        return ()
+    return ("no request meets the SLO, whichever limit is lifted: throughput is judged instead",)
 
 
 def _kv_sentence(situation: Situation) -> str:
-    plan, workload = situation.plan, situation.workload
-    held = workload.input_tokens.mean + workload.output_tokens.mean / 2
-    blocks = f"{plan.num_blocks:,} KV blocks" if plan.num_blocks else "the KV blocks"
+    """Window and state layers hold less than a whole context: there no tokens are counted."""
+    plan, base = situation.plan, situation.base
+    held = situation.workload.input_tokens.mean + situation.workload.output_tokens.mean / 2
     tokens = (plan.num_blocks or 0) * (plan.block_size or 0)
-    size = f" ({tokens:,} tokens)" if tokens else ""
+    blocks = f"{plan.num_blocks:,} KV blocks" if plan.num_blocks else "the KV blocks"
+    if 0 < tokens < 1.5 * held * base.running:
+        blocks += f" ({tokens:,} tokens)"
     return (
-        f"{blocks}{size} hold about {situation.base.running:,.0f} requests of {held:,.0f} tokens "
-        f"at a time, so {situation.base.waiting:,.0f} wait for blocks"
+        f"{blocks} hold about {base.running:,.0f} requests of {held:,.0f} tokens at a time, so "
+        f"{base.waiting:,.0f} wait for blocks"
     )
 
 
@@ -111,11 +123,15 @@ def _budget_sentence(situation: Situation) -> str:
 
 
 def _small_budget_sentence(situation: Situation) -> str:
-    prompt = situation.workload.input_tokens.mean
-    steps = prompt / situation.token_budget
+    prompt, budget = situation.workload.input_tokens.mean, situation.token_budget
+    if prompt > budget:
+        return (
+            f"a prompt of {prompt:,.0f} tokens takes {ceil(prompt / budget):,} steps of at most "
+            f"{budget:,} tokens, and every step reads all weights"
+        )
     return (
-        f"a prompt of {prompt:,.0f} tokens takes {max(1, round(steps)):,} steps of at most "
-        f"{situation.token_budget:,} tokens, and every step reads all weights"
+        f"only {int(budget / prompt):,} prompts of {prompt:,.0f} tokens fit into a step of "
+        f"{budget:,}: those that arrive together wait for each other"
     )
 
 

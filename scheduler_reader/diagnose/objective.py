@@ -7,7 +7,7 @@ from typing import NamedTuple
 from scheduler_reader.performance.estimate import PerformanceEstimate
 
 WORTH_NAMING = 0.05  # the smallest gain that names a bottleneck
-UNCHANGED = 0.01  # a tail that moves less than this does not count as touched
+UNCHANGED = 0.01  # a smaller change of throughput leaves the word to the tails
 NOTHING = 0.01  # of the requests: a smaller goodput counts as this, so that gains stay finite
 
 
@@ -42,23 +42,20 @@ def capacity_gain(before: PerformanceEstimate, after: PerformanceEstimate) -> Ga
 
 
 def tail_gain(before: PerformanceEstimate, after: PerformanceEstimate) -> Gain:
-    """The worse of the two latency tails: a change that helps one at the cost of the other is no
-    gain, one that leaves the other alone is.
+    """The worse latency tail: what is gained is how far the larger of the two comes down.
+
+    The start-up burst of a benchmark is left out: its tail tells of the protocol.
     """
-    tails = [
-        _less("ttft_p99_ms", before.ttft_ms.p99, after.ttft_ms.p99),
-        _less("itl_p99_ms", before.itl_ms.p99, after.itl_ms.p99),
-    ]
-    touched = [tail for tail in tails if abs(tail.gain) >= UNCHANGED]
-    return min(touched or tails, key=lambda tail: tail.gain)
+    worst, metric = _worst_tail(before)
+    left, _ = _worst_tail(after)
+    return Gain(metric, worst, left, worst / left - 1 if worst and left else 0.0)
+
+
+def _worst_tail(estimate: PerformanceEstimate) -> tuple[float, str]:
+    tails = {"steady_ttft_p99_ms": estimate.steady_ttft_p99_ms, "itl_p99_ms": estimate.itl_ms.p99}
+    return max((value or 0.0, metric) for metric, value in tails.items())
 
 
 def _more(metric: str, before: float, after: float, least: float) -> Gain:
     base = max(before, least)
     return Gain(metric, before, after, (after - before) / base if base > 0 else 0.0)
-
-
-def _less(metric: str, before: float | None, after: float | None) -> Gain:
-    if not before or not after:
-        return Gain(metric, before or 0.0, after or 0.0, 0.0)
-    return Gain(metric, before, after, before / after - 1)

@@ -15,7 +15,12 @@ from scheduler_reader.capacity import plan_capacity
 from scheduler_reader.capacity.plan import CapacityPlan
 from scheduler_reader.diagnose.candidates import Change, changes, lossy_changes, starting_changes
 from scheduler_reader.diagnose.lifts import Evaluate
-from scheduler_reader.diagnose.objective import Gain, goodput_gain, tail_gain, throughput_gain
+from scheduler_reader.diagnose.objective import (
+    UNCHANGED,
+    goodput_gain,
+    tail_gain,
+    throughput_gain,
+)
 from scheduler_reader.diagnose.verdict import TuningStep
 from scheduler_reader.knowledge.metrics import metric_name
 from scheduler_reader.performance import operating_estimate
@@ -25,7 +30,7 @@ from scheduler_reader.value import Unknown
 from scheduler_reader.workload import Slo, Workload
 
 WORTH_CHANGING = 0.03  # the smallest predicted gain that is worth a restart
-WORTH_A_RISK = 0.1  # the same for a change that may alter the answers
+WORTH_A_RISK = 0.1  # the same for what only moves a tail, or may alter the answers
 MOST_STEPS = 3
 
 Plan: TypeAlias = Callable[[ResolvedEngine, Workload], CapacityPlan]
@@ -52,25 +57,28 @@ class _Search(NamedTuple):
         estimate = self.evaluate(engine, plan, self.workload, self.slo)
         return _State(engine, plan, None if isinstance(estimate, Unknown) else estimate.value)
 
-    def gain(self, before: PerformanceEstimate, after: PerformanceEstimate) -> Gain:
-        """Goodput where an SLO is set and reached at all, else throughput, else the tails."""
+    def gain(self, before: PerformanceEstimate, after: PerformanceEstimate) -> tuple[bool, float]:
+        """(is it goodput or throughput, how much): a tail counts only where those stay."""
         if self.slo.is_set and after.goodput_requests_per_s > 0:
-            return goodput_gain(before, after)
-        more = throughput_gain(before, after)
-        return more if abs(more.gain) >= WORTH_CHANGING else tail_gain(before, after)
+            return True, goodput_gain(before, after).gain
+        more = throughput_gain(before, after).gain
+        if abs(more) >= UNCHANGED:
+            return True, more
+        tail = tail_gain(before, after).gain
+        return False, tail if tail >= WORTH_A_RISK else 0.0
 
     def best(
         self, state: _State, among: Iterable[Change], least: float
     ) -> tuple[Change, _State] | None:
         """The change with the largest gain above `least`, and the state it leads to."""
         assert state.estimate is not None
-        best, top = None, least
+        best, top = None, (False, least)
         for change in among:
             after = self.state(state.engine.with_values(**change.set))
             if after.estimate is None:
                 continue
-            gain = self.gain(state.estimate, after.estimate).gain
-            if gain > top:
+            gain = self.gain(state.estimate, after.estimate)
+            if gain[1] > least and gain > top:
                 best, top = (change, after), gain
         return best
 

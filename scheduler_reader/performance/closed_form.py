@@ -53,7 +53,8 @@ def operating_estimate(
             return part
     assert isinstance(step, Known) and isinstance(limits, Known) and isinstance(parallel, Known)
     if plan.starts is False:
-        return Unknown(f"the engine does not start: {plan.reason}")
+        reason = plan.reason.removeprefix("does not start: ")
+        return Unknown(f"the engine does not start: {reason}")
     demand = _demand(workload, is_on(engine, "enable_prefix_caching"))
     fitting = _fitting_requests(plan, demand, step.value)
     if fitting is None:

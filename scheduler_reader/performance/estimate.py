@@ -51,5 +51,6 @@ class PerformanceEstimate:
     floor: Floor
     shares: StepShares
     not_modeled: tuple[str, ...]
+    steady_ttft_p99_ms: float | None = None  # without the requests of a start-up burst
     low: PerformanceEstimate | None = None
     high: PerformanceEstimate | None = None

@@ -65,10 +65,7 @@ class Load(NamedTuple):
         burst = self._burst(residents, together)
         waiting = WaitingTime(
             *burst,
-            shift=frontend_seconds()
-            + (1 - preempted) * queue_s
-            + point.prefill_s
-            - point.prefill_wait_s,
+            shift=frontend_seconds() + (1 - preempted) * queue_s + point.prefill_s,
             scale=point.prefill_wait_s,
         )
         tpot_s = point.itl_s + (preempted * queue_s / self.gaps if self.gaps else 0.0)
@@ -94,13 +91,13 @@ class Load(NamedTuple):
         is_sustained = offered < capacity * (1 + replica.step.spread)
         point = self._serving(served) if is_sustained else None
         if point is None:
-            waiting = WaitingTime(0.0, 0.0, 0.0, shift + full.prefill_s, 0.0)
+            waiting = WaitingTime(0.0, 0.0, 0.0, shift + full.prefill_s, full.prefill_wait_s)
             late = late_s * capacity
             return self._estimate(
                 _Outcome(full, waiting, full.itl_s, capacity, self.seats, late, capacity, 0.0, True)
             )
         seat_s = queue_wait(served / capacity, self.seats, point.residence_s)
-        steady_s = shift + point.prefill_s - point.prefill_wait_s
+        steady_s = shift + point.prefill_s
         waiting = WaitingTime(0.0, 0.0, 0.0, steady_s, point.prefill_wait_s + seat_s)
         rate = min(offered, capacity)
         running, late = served * point.residence_s, rate * (seat_s + late_s)
@@ -173,6 +170,7 @@ class Load(NamedTuple):
             floor=_floor(self.replica.step, demand),
             shares=StepShares(*(part / total for part in point.parts)),
             not_modeled=self.replica.step.not_modeled,
+            steady_ttft_p99_ms=None if outcome.is_saturated else outcome.waiting.steady_p99 * 1e3,
         )
 
     def _itl(self, outcome: _Outcome) -> Latency:

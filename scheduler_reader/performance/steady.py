@@ -9,7 +9,7 @@ where they do.  Neglected: that requests of equal length stay in step with each 
 
 from __future__ import annotations
 
-from math import exp, inf
+from math import exp, inf, log
 from typing import NamedTuple
 
 from scheduler_reader.performance.settings import SchedulerLimits
@@ -36,8 +36,8 @@ class Demand(NamedTuple):
 class OperatingPoint(NamedTuple):
     """One steady state.  Times in seconds.
 
-    `prefill_s` runs from admission to the first token, `prefill_wait_s` of it behind other
-    prompts.  `mixed_share` is the share of a decoding request's steps that carry the prefill of
+    `prefill_s` runs from admission to the first token of a prompt that meets no other;
+    `prefill_wait_s` is the mean of what others add.  `mixed_share` is the share of a decoding request's steps that carry the prefill of
     others; such a step takes `mixed_step_s`, one without takes `decode_step_s`.
     """
 
@@ -65,7 +65,7 @@ class _Rhythm(NamedTuple):
     mixed_s: float
     mixed_share: float
     itl_s: float
-    wait_s: float  # of a prompt, for the step in progress and for other prompts
+    wait_s: float  # of a prompt, for other prompts
     residence_s: float
 
 
@@ -122,14 +122,24 @@ class Replica(NamedTuple):
         `near` is the rhythm of a rate close to this one, to start from.
         """
         gaps, seen = self.demand.output_tokens - 1, min(others / residents, 1.0)
-        itl_s = self.decode_seconds(residents) if near is None else near.itl_s
-        rhythm = None
-        for _ in range(3 if near is None else 2):
-            rhythm = self._rhythm(rate, min(residents, rate * gaps * itl_s), seen)
-            if rhythm is None:
-                return None
-            itl_s = rhythm.itl_s
-        return rhythm
+
+        def decoding(itl_s: float) -> float:
+            return min(residents, rate * gaps * itl_s)
+
+        first = decoding(self.decode_seconds(residents) if near is None else near.itl_s)
+        rhythm = self._rhythm(rate, first, seen)
+        if rhythm is None:
+            return None
+        second = decoding(rhythm.itl_s)
+        if abs(second - first) < TOLERANCE * residents:
+            return rhythm
+        rhythm = self._rhythm(rate, second, seen)
+        if rhythm is None:
+            return None
+        # The time between tokens is nearly linear in the decoding requests: one secant settles it.
+        slope = (decoding(rhythm.itl_s) - second) / (second - first)
+        settled = second + (second - first) * slope / (1 - slope) if slope < 1 else residents
+        return self._rhythm(rate, min(max(settled, 0.0), residents), seen)
 
     def _rhythm(self, rate: float, seqs: float, seen: float) -> _Rhythm | None:
         prompt, gaps = self.demand.computed_tokens, self.demand.output_tokens - 1
@@ -154,8 +164,9 @@ class Replica(NamedTuple):
             return None
         itl_s = decode_s / (1 - busy) if gaps else 0.0
         batched, longest_s = max(1.0, room / prompt), full_s * max(1.0, prompt / room)
-        wait_s = seen * utilization**batched / (2 * (1 - utilization)) * longest_s
-        wait_s += 0.5 * min(beside, 1.0) * itl_s
+        # One prompt at a time queues as M/D/1; where a step has room for more, only an overflow waits.
+        wait_s = seen * utilization ** (batched**2) / (2 * (1 - utilization)) * longest_s
+        in_progress_s = 0.5 * min(beside, 1.0) * itl_s
         prefill_s = mixed_s if chunk >= prompt else self.prompt_seconds(beside, chunk)
         return _Rhythm(
             seqs=seqs,
@@ -167,23 +178,26 @@ class Replica(NamedTuple):
             mixed_share=min(1.0, rate * seen * prompt / chunk * itl_s),
             itl_s=itl_s,
             wait_s=wait_s,
-            residence_s=prefill_s + wait_s + gaps * itl_s,
+            residence_s=in_progress_s + prefill_s + wait_s + gaps * itl_s,
         )
 
     def _point(self, rate: float, rhythm: _Rhythm) -> OperatingPoint:
         demand = self.demand
         mixed_time = min(1.0, rate * demand.computed_tokens / rhythm.chunk * rhythm.mixed_s)
         gaps = demand.output_tokens - 1
+        slowest_s = self._slowest(rhythm)
+        # One prompt in a hundred shares its step with as many others as the slowest step holds.
+        crowded_s = max(0.0, slowest_s - rhythm.mixed_s) / log(100)
         return OperatingPoint(
             requests_per_s=rate,
             decode_seqs=rhythm.seqs,
             decode_step_s=rhythm.decode_s,
             mixed_step_s=rhythm.mixed_s,
-            slowest_step_s=self._slowest(rhythm),
+            slowest_step_s=slowest_s,
             mixed_share=rhythm.mixed_share,
             itl_s=rhythm.itl_s,
-            prefill_s=rhythm.residence_s - gaps * rhythm.itl_s,
-            prefill_wait_s=rhythm.wait_s,
+            prefill_s=rhythm.residence_s - gaps * rhythm.itl_s - rhythm.wait_s,
+            prefill_wait_s=max(rhythm.wait_s, crowded_s),
             residence_s=rhythm.residence_s,
             parts=self._parts(rhythm, mixed_time),
         )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from math import exp, inf, sqrt
+from math import exp, inf, log, sqrt
 from typing import NamedTuple
 
 
@@ -22,6 +22,11 @@ class WaitingTime(NamedTuple):
     def mean(self) -> float:
         burst = (self.burst_low + self.burst_high) / 2
         return self.burst_share * burst + (1 - self.burst_share) * (self.shift + self.scale)
+
+    @property
+    def steady_p99(self) -> float:
+        """What 99 of 100 requests wait at most that are not of the burst."""
+        return self.shift + self.scale * log(100)
 
     def share_within(self, seconds: float) -> float:
         """The share of requests that wait at most `seconds`."""
