@@ -12,6 +12,7 @@ from scheduler_reader.value import Known, Unknown, Value
 API_SERVER = re.compile(r"(?:.*[./])?vllm[./]entrypoints[./](?:openai[./])?api_server(?:\.py)?")
 CLI_MODULE = re.compile(r"(?:.*[./])?vllm[./]entrypoints[./]cli[./]main(?:\.py)?")
 ASSIGNMENT = re.compile(r"(?P<name>[A-Za-z_]\w*)=(?P<value>.*)", re.DOTALL)
+SHELLS = frozenset({"bash", "sh", "zsh", "dash", "ash", "ssh", "sbatch"})
 NOT_RUN = frozenset(
     {"echo", "printf", "grep", "egrep", "pgrep", "pkill", "ps", "sed", "awk", "log"}
 )
@@ -37,6 +38,24 @@ def serve_command(words: Sequence[Word]) -> ServeCommand | None:
             entrypoint, length = found
             arguments = tuple(words[index + length :])
             return ServeCommand(entrypoint, arguments, _environment(words[:index]), word)
+    return None
+
+
+def called_script(words: Sequence[Word]) -> tuple[Word, tuple[Word, ...]] | None:
+    """Text and parameters (`$0` first) of `[env …] bash [-eu] [-o pipefail] -c TEXT [NAME ARG…]`."""
+    for index, word in enumerate(words):
+        if program(word) not in SHELLS - {"ssh", "sbatch"} or word.unknown:
+            continue
+        has_command_option = False
+        position = index + 1
+        while position < len(words) and words[position].text.startswith(("-", "+")):
+            option = words[position].text
+            is_short = not option.startswith("--")
+            has_command_option = has_command_option or (is_short and "c" in option)
+            position += 2 if is_short and option.endswith("o") else 1
+        if has_command_option and position < len(words):
+            return words[position], tuple(words[position + 1 :])
+        return None
     return None
 
 

@@ -1,24 +1,40 @@
-"""The vLLM servers that shell text starts, also inside `bash -c "…"`, `eval` and `ssh host '…'`.
+"""The vLLM servers that shell text or a container starts.
 
-Every form that holds a command as text (a script, a container's `sh -c`, a `run:` block) reads it
-here.
+Commands inside commands are followed: `bash -c "…"`, `eval`, `ssh host '…'`, here documents, and
+`docker run image …`.  Every form that holds a command (a script, a container's arguments, a
+`run:` block) reads it here.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
 
-from scheduler_reader.parse.image_version import known_release, release_of_requirement
+from scheduler_reader.parse.container import Container, image_arguments
+from scheduler_reader.parse.docker_run import container_of_run
+from scheduler_reader.parse.excerpt import excerpt
+from scheduler_reader.parse.expand import Piece
+from scheduler_reader.parse.image_version import (
+    known_release,
+    release_of_image,
+    release_of_requirement,
+)
 from scheduler_reader.parse.input_file import InputFile
-from scheduler_reader.parse.serve_command import NOT_RUN, program, serve_command
+from scheduler_reader.parse.serve_command import (
+    NOT_RUN,
+    SHELLS,
+    called_script,
+    program,
+    serve_command,
+)
 from scheduler_reader.parse.shell_lexer import tokenize
 from scheduler_reader.parse.shell_script import Command, ShellScript
 from scheduler_reader.parse.shell_variables import Items
 from scheduler_reader.parse.source import ParsedEngine, Word
-from scheduler_reader.value import Known, Value
+from scheduler_reader.value import Known, Unknown, Value
 
-SHELLS = frozenset({"bash", "sh", "zsh", "dash", "ash", "ssh", "sbatch"})
 MAX_NESTING = 5
+IMAGE_OPTIONS = ("--container-image=", "docker://")  # of Slurm's pyxis, and of Apptainer
 
 
 def engines_in_shell(
@@ -42,67 +58,126 @@ def engines_in_shell(
     return tuple(reader.engines())
 
 
+def engines_in_container(
+    container: Container, file: InputFile, depth: int = 0
+) -> tuple[ParsedEngine, ...]:
+    """The engines that a container starts, with its environment, release and surroundings."""
+    reader = _Reader(file, container.form)
+    script = ShellScript(file)
+    for name, value in container.env.items():
+        reason = value.reason if isinstance(value, Unknown) else None
+        text = f"${name}" if isinstance(value, Unknown) else value.value
+        script.variables.set(name, ((Piece(text, reason),),), value.origin or container.origin)
+        script.variables.exported.add(name)
+    if container.command:
+        reader.command(script, Command(container.command, {}), depth)
+    found = list(reader.engines())
+    own = None if found else image_arguments(container)
+    if own is not None:
+        entrypoint, words = own
+        place = words[0].origin if words else container.origin
+        found = [ParsedEngine(container.form, place, entrypoint=entrypoint, words=words)]
+    return tuple(
+        replace(
+            engine,
+            name=engine.name or container.name,
+            env={**container.env, **engine.env},
+            image_version=engine.image_version or container.release,
+            deployment=engine.deployment or container.deployment,
+        )
+        for engine in found
+    )
+
+
 class _Reader:
     def __init__(self, file: InputFile, form: str) -> None:
         self.file = file
         self.form = form
-        self.found: list[ParsedEngine] = []
+        self.found: list[tuple[ParsedEngine, bool]] = []  # and whether in a container of its own
         self.version: Known[str] | None = None
 
     def engines(self) -> Iterator[ParsedEngine]:
-        """The engines; the release that the text installs holds for all of them."""
-        for engine in self.found:
-            yield ParsedEngine(
-                engine.form,
-                engine.origin,
-                name=engine.name,
-                entrypoint=engine.entrypoint,
-                words=engine.words,
-                env=engine.env,
-                image_version=self.version,
-            )
+        """The engines; the release that the text installs holds outside containers."""
+        for engine, has_container in self.found:
+            stated = engine.image_version
+            yield replace(engine, image_version=stated if has_container else self.version or stated)
 
     def read(self, script: ShellScript, text: str, line: int, column: int, depth: int) -> None:
         if depth > MAX_NESTING:
             return
         for command in script.commands(tokenize(text, line, column)):
-            self._command(script, command, depth)
+            self.command(script, command, depth)
 
-    def _command(self, script: ShellScript, command: Command, depth: int) -> None:
+    def command(self, script: ShellScript, command: Command, depth: int) -> None:
+        """Note the engine that one command starts, or read the text that it runs."""
         words = command.words
         self._note_version(words)
-        name = program(words[0])
-        if command.heredoc is not None and name in SHELLS:
+        container = container_of_run(words, command.env, self.form)
+        if container is not None:
+            inside = engines_in_container(container, self.file, depth + 1) if depth < 5 else ()
+            self.found += [(engine, True) for engine in inside]
+            return
+        if command.heredoc is not None and program(words[0]) in SHELLS:
             heredoc = command.heredoc
             self.read(script, heredoc.text, heredoc.line, 1, depth + 1)
-        if name == "eval":
-            text = " ".join(word.text for word in words[1:])
-            self._nested(script, Word(text, words[0].origin), depth)
-            return
         found = serve_command(words)
         if found is None:
-            if name not in NOT_RUN:
-                for word in words:
-                    if mentions_server(word.text):
-                        self._nested(script, word, depth)
+            self._inner(script, words, depth)
             return
-        env: dict[str, Value[str]] = command.env | found.env
-        place = found.start.origin
-        self.found.append(
-            ParsedEngine(
-                self.form,
-                place,
-                name=command.branch,
-                entrypoint=found.entrypoint,
-                words=found.arguments,
-                env=env,
-            )
+        before = words[: len(words) - len(found.arguments)]
+        engine = ParsedEngine(
+            self.form,
+            found.start.origin,
+            name=command.branch,
+            entrypoint=found.entrypoint,
+            words=found.arguments,
+            env=command.env | found.env,
+            image_version=_wrapper_release(before),
         )
+        self.found.append((engine, False))
+
+    def _inner(self, script: ShellScript, words: tuple[Word, ...], depth: int) -> None:
+        """Read the shell text that a command runs: `bash -c TEXT`, `eval TEXT`, `ssh host TEXT`."""
+        called = called_script(words)
+        if called is not None:
+            text, parameters = called
+            self._with_parameters(script, text, parameters, depth)
+        elif program(words[0]) == "eval":
+            text = " ".join(word.text for word in words[1:])
+            self._nested(
+                script, Word(text, words[-1].origin if words[1:] else words[0].origin), depth
+            )
+        elif program(words[0]) not in NOT_RUN:
+            for word in words:
+                if mentions_server(word.text):
+                    self._nested(script, word, depth)
+
+    def _with_parameters(
+        self, script: ShellScript, text: Word, parameters: tuple[Word, ...], depth: int
+    ) -> None:
+        """Read a script that was called with `$0`, `$1`, …."""
+        items = tuple((Piece(word.text, word.unknown),) for word in parameters)
+        values: Mapping[str, Items] = {str(index): (item,) for index, item in enumerate(items)}
+        values = {**values, "@": items[1:], "*": items[1:]}
+        before = {name: script.variables.values.get(name) for name in values}
+        for name, value in values.items():
+            script.variables.set(name, value, text.origin)
+        self._nested(script, text, depth)
+        for name, old in before.items():
+            if old is None:
+                script.variables.unset(name)
+            else:
+                script.variables.values[name] = old
 
     def _nested(self, script: ShellScript, word: Word, depth: int) -> None:
-        """Shell text in one word; the place of its words is the word's own line and after."""
-        origin = word.origin
-        self.read(script, word.text, origin.line or 1, origin.column or 1, depth + 1)
+        """Shell text in one word."""
+        origin, outer = word.origin, script.variables.file
+        inner = excerpt(outer, word.text, origin.line or 1, origin.column or 1)
+        script.variables.file = inner
+        try:
+            self.read(script, word.text, 1, 1, depth + 1)
+        finally:
+            script.variables.file = outer
 
     def _note_version(self, words: tuple[Word, ...]) -> None:
         if program(words[0]) in NOT_RUN:
@@ -110,6 +185,17 @@ class _Reader:
         for word in words:
             stated = known_release(release_of_requirement(word.text), word.origin)
             self.version = stated or self.version
+
+
+def _wrapper_release(words: tuple[Word, ...]) -> Value[str] | None:
+    """The release of the image in which Slurm or Apptainer runs the command."""
+    for word in words:
+        for option in IMAGE_OPTIONS:
+            _, found, image = word.text.partition(option)
+            release = release_of_image(image.replace("#", "/")) if found else None
+            if release is not None:
+                return Known(release, word.origin)
+    return None
 
 
 def mentions_server(text: str) -> bool:

@@ -58,7 +58,6 @@ class ShellScript:
     """The state of one reading; `commands` yields the commands in order."""
 
     def __init__(self, file: InputFile) -> None:
-        self.file = file
         self.variables = Variables(file)
         self.blocks: list[_Block] = []
         self.is_conditional = False  # after `||`, or after a test and `&&`
@@ -231,7 +230,7 @@ class ShellScript:
                     self._set(name, (text,), self._place(word))
 
     def _place(self, word: ShellWord) -> Origin:
-        return self.file.origin(word.line, word.column)
+        return self.variables.file.origin(word.line, word.column)
 
 
 def _has(words: list[ShellWord], flag: str) -> bool:

@@ -87,7 +87,7 @@ class Variables:
     def _referenced(self, fragment: Fragment) -> Items:
         """What a reference stands for: one text, or the items of an array."""
         name, bracket, index = fragment.text.strip("${}").partition("[")
-        if bracket and index in {"@]", "*]"} and name in self.values:
+        if name in self.values and (name in {"@", "*"} or (bracket and index in {"@]", "*]"})):
             return self.values[name]
         return (reference(fragment.text, self.lookup, "shell"),)
 

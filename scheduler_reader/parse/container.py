@@ -1,0 +1,121 @@
+"""A container that a deployment file describes: image, program, arguments, environment.
+
+Every container form (docker run, compose, Dockerfile, Kubernetes, …) fills this one type;
+`shell_engines.engines_in_container` finds the vLLM servers in it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from scheduler_reader.knowledge.flags import any_release_table
+from scheduler_reader.parse.deployment import Deployment
+from scheduler_reader.parse.image_version import (
+    is_other_server,
+    is_vllm_image,
+    known_release,
+    release_of_image,
+)
+from scheduler_reader.parse.serve_command import program
+from scheduler_reader.parse.source import Entrypoint, Problem, Word
+from scheduler_reader.value import Known, Origin, Value
+
+# Programs in a vLLM image that are known to start no engine by themselves.
+NO_ENGINE = frozenset(
+    {"ray", "sleep", "tail", "multi-node-serving.sh", "curl", "wget", "hf", "true"}
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Container:
+    """What one container runs.  `program` is None when the image's own entrypoint runs."""
+
+    form: str
+    origin: Origin
+    name: str | None = None
+    image: Word | None = None
+    program: tuple[Word, ...] | None = None
+    arguments: tuple[Word, ...] = ()
+    env: Mapping[str, Value[str]] = field(default_factory=dict)
+    deployment: Deployment | None = None
+
+    @property
+    def command(self) -> tuple[Word, ...]:
+        """What the file says of the command: the image's own entrypoint is not in it."""
+        return (*(self.program or ()), *self.arguments)
+
+    @property
+    def release(self) -> Known[str] | None:
+        """The vLLM release that the image tag states."""
+        if self.image is None or self.image.unknown:
+            return None
+        return known_release(release_of_image(self.image.text), self.image.origin)
+
+
+def image_arguments(container: Container) -> tuple[Entrypoint, tuple[Word, ...]] | None:
+    """The arguments that the entrypoint of a vLLM image gets, or None when it runs no vLLM.
+
+    The entrypoint of vLLM's images is the API server module or `vllm serve`, by release; which one
+    is told by the arguments: only the latter takes the model as its first word.
+    Source: docker/Dockerfile of vLLM.
+    """
+    if container.program:
+        return None
+    words = container.arguments
+    image = container.image.text if container.image else ""
+    if is_other_server(image):
+        return None
+    if words and words[0].text == "serve":
+        words = words[1:]
+    if not (is_vllm_image(image) and _could_be_arguments(words)) and not _are_arguments(words):
+        return None
+    names_model = any(_option(word) == "--model" for word in words)
+    return ("api_server" if names_model else "serve"), words
+
+
+def not_understood(container: Container) -> Problem | None:
+    """A problem for a container of vLLM in which no engine was found, unless it needs none."""
+    image = container.image.text if container.image else ""
+    if not is_vllm_image(image) or is_other_server(image):
+        return None
+    texts = [text for word in container.command for text in word.text.split()]
+    if any(program(Word(text, container.origin)) in NO_ENGINE for text in texts):
+        return None
+    place = container.command[0].origin if container.command else container.origin
+    what = " ".join(texts[:2]) or "an entrypoint"
+    message = f"runs {what}, which is not in this file; if it starts vLLM, read that file"
+    return Problem(message, place)
+
+
+def _could_be_arguments(words: tuple[Word, ...]) -> bool:
+    """Whether words after a vLLM image may be vLLM's: at most a model before known options."""
+    if not words:
+        return True
+    if not words[0].text.startswith("-") and (
+        words[0].text.startswith(("/bin", "/usr")) or words[0].text.endswith((".sh", ".py"))
+    ):
+        return False
+    options = [word for word in words if word.text.startswith("--")]
+    if not options:
+        return len(words) == 1 or words[0].text.startswith("-")
+    return 2 * sum(map(_is_known, options)) >= len(options)
+
+
+def _are_arguments(words: tuple[Word, ...]) -> bool:
+    """Whether words for an image of any name are vLLM's: `--model` and nothing foreign."""
+    options = [word for word in words if word.text.startswith("--")]
+    if not words or not words[0].text.startswith("--"):
+        return False
+    names_model = any(_option(word) == "--model" for word in options)
+    return names_model and len(options) > 1 and all(map(_is_known, options))
+
+
+def _is_known(word: Word) -> bool:
+    option = _option(word).partition(".")[0]
+    names = any_release_table().names
+    return option in names or option.replace("--no-", "--", 1) in names
+
+
+def _option(word: Word) -> str:
+    return word.text.partition("=")[0].replace("_", "-")
