@@ -100,3 +100,9 @@ def test_loading_the_rules_parses_no_yaml() -> None:
     )
     rules_for(find_release("0.18.0"))  # writes the cache of the checkout where it is stale
     subprocess.run([sys.executable, "-c", code], check=True)
+
+
+def test_a_file_without_a_model_is_not_read_as_vllms_default_model(tmp_path: Path) -> None:
+    findings, missing = evaluated(tmp_path, "max-model-len: 200000\n")
+    assert "CMB005" not in {finding.code for finding in findings}
+    assert NotEvaluated("CMB005", "no model is named") in missing

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from scheduler_reader.data import json_file
+from scheduler_reader.knowledge.models import ModelFacts
 from scheduler_reader.rule_engine.sources import Sources
-from scheduler_reader.value import Unknown
+from scheduler_reader.value import Unknown, Value
 
 
 def model_id(sources: Sources) -> str | Unknown:
@@ -15,7 +16,7 @@ def model_id(sources: Sources) -> str | Unknown:
 
 def architecture(sources: Sources) -> str | Unknown:
     """Class of the model: architectures[0] of config.json."""
-    model = sources.engine.model
+    model = _named(sources)
     return model if isinstance(model, Unknown) else model.value.architecture
 
 
@@ -45,49 +46,49 @@ def registered_until(sources: Sources) -> str | Unknown | None:
 
 def model_type(sources: Sources) -> str | Unknown | None:
     """Family of the model: model_type of config.json."""
-    model = sources.engine.model
+    model = _named(sources)
     return model if isinstance(model, Unknown) else model.value.model_type
 
 
 def is_moe(sources: Sources) -> bool | Unknown:
     """The model has a mixture of experts."""
-    model = sources.engine.model
+    model = _named(sources)
     return model if isinstance(model, Unknown) else model.value.is_moe
 
 
 def experts(sources: Sources) -> int | Unknown:
     """Routed experts of a layer; 0 for a dense model."""
-    model = sources.engine.model
+    model = _named(sources)
     return model if isinstance(model, Unknown) else model.value.experts
 
 
 def moe_intermediate_size(sources: Sources) -> int | Unknown | None:
     """Width of one expert."""
-    model = sources.engine.model
+    model = _named(sources)
     return model if isinstance(model, Unknown) else model.value.moe_intermediate_size
 
 
 def intermediate_size(sources: Sources) -> int | Unknown | None:
     """Width of a dense MLP."""
-    model = sources.engine.model
+    model = _named(sources)
     return model if isinstance(model, Unknown) else model.value.intermediate_size
 
 
 def uses_mla(sources: Sources) -> bool | Unknown:
     """Latent attention (MLA): one latent vector a token instead of keys and values by head."""
-    model = sources.engine.model
+    model = _named(sources)
     return model if isinstance(model, Unknown) else model.value.uses_mla
 
 
 def is_hybrid(sources: Sources) -> bool | Unknown:
     """The model has mamba or linear-attention layers, which keep a state instead of a KV cache."""
-    model = sources.engine.model
+    model = _named(sources)
     return model if isinstance(model, Unknown) else model.value.is_hybrid
 
 
 def has_sliding_window(sources: Sources) -> bool | Unknown:
     """Some layers attend to a sliding window only."""
-    model = sources.engine.model
+    model = _named(sources)
     if isinstance(model, Unknown):
         return model
     return "sliding" in model.value.layer_kinds or model.value.sliding_window is not None
@@ -95,13 +96,13 @@ def has_sliding_window(sources: Sources) -> bool | Unknown:
 
 def is_multimodal(sources: Sources) -> bool | Unknown:
     """The model has a vision encoder."""
-    model = sources.engine.model
+    model = _named(sources)
     return model if isinstance(model, Unknown) else model.value.vision is not None
 
 
 def vision_heads(sources: Sources) -> int | Unknown | None:
     """Attention heads of the vision encoder."""
-    model = sources.engine.model
+    model = _named(sources)
     if isinstance(model, Unknown):
         return model
     vision = model.value.vision or {}
@@ -111,37 +112,37 @@ def vision_heads(sources: Sources) -> int | Unknown | None:
 
 def is_pooling(sources: Sources) -> bool | Unknown:
     """The model embeds or classifies instead of generating."""
-    model = sources.engine.model
+    model = _named(sources)
     return model if isinstance(model, Unknown) else model.value.is_pooling
 
 
 def is_encoder_decoder(sources: Sources) -> bool | Unknown:
     """The model has a separate encoder, such as Whisper."""
-    model = sources.engine.model
+    model = _named(sources)
     return model if isinstance(model, Unknown) else model.value.is_encoder_decoder
 
 
 def attention_heads(sources: Sources) -> int | Unknown:
     """Query heads of one attention layer."""
-    model = sources.engine.model
+    model = _named(sources)
     return model if isinstance(model, Unknown) else model.value.attention_heads
 
 
 def kv_heads(sources: Sources) -> int | Unknown:
     """Key-value heads of one attention layer."""
-    model = sources.engine.model
+    model = _named(sources)
     return model if isinstance(model, Unknown) else model.value.kv_heads
 
 
 def layers(sources: Sources) -> int | Unknown:
     """Hidden layers."""
-    model = sources.engine.model
+    model = _named(sources)
     return model if isinstance(model, Unknown) else model.value.layers
 
 
 def derived_max_model_len(sources: Sources) -> int | Unknown:
     """The context length vLLM derives from config.json when nobody gives one, in tokens."""
-    model = sources.engine.model
+    model = _named(sources)
     if isinstance(model, Unknown):
         return model
     setting = sources.engine.settings.get("max_model_len")
@@ -152,7 +153,7 @@ def derived_max_model_len(sources: Sources) -> int | Unknown:
 
 def checkpoint_quantization(sources: Sources) -> str | Unknown | None:
     """Quantization method of the checkpoint, by its config or its name; None: not quantized."""
-    model = sources.engine.model
+    model = _named(sources)
     if isinstance(model, Unknown):
         return model
     quantization = model.value.quantization
@@ -161,7 +162,7 @@ def checkpoint_quantization(sources: Sources) -> str | Unknown | None:
 
 def declared_quantization(sources: Sources) -> str | Unknown | None:
     """checkpoint_quantization, known only where the checkpoint's own config is at hand."""
-    model, model_id = sources.engine.model, sources.engine.model_id
+    model, model_id = _named(sources), sources.engine.model_id
     if isinstance(model, Unknown):
         return model
     is_same_model = not isinstance(model_id, Unknown) and model_id.value == model.value.id
@@ -172,7 +173,7 @@ def declared_quantization(sources: Sources) -> str | Unknown | None:
 
 def weight_bits(sources: Sources) -> float | Unknown:
     """Bits of a quantized linear weight; 16 or 32 where the checkpoint is not quantized."""
-    model = sources.engine.model
+    model = _named(sources)
     if isinstance(model, Unknown):
         return model
     if model.value.quantization:
@@ -182,7 +183,7 @@ def weight_bits(sources: Sources) -> float | Unknown:
 
 def weights_are_fp8(sources: Sources) -> bool | Unknown:
     """The checkpoint stores linear weights as 8-bit floating point."""
-    model = sources.engine.model
+    model = _named(sources)
     if isinstance(model, Unknown):
         return model
     quantization = model.value.quantization
@@ -195,7 +196,7 @@ def weights_are_fp8(sources: Sources) -> bool | Unknown:
 
 def quantization_group_size(sources: Sources) -> int | Unknown | None:
     """Weights that share one scale; None: a scale for a tensor or a channel."""
-    model = sources.engine.model
+    model = _named(sources)
     if isinstance(model, Unknown):
         return model
     return model.value.quantization.group_size if model.value.quantization else None
@@ -203,7 +204,7 @@ def quantization_group_size(sources: Sources) -> int | Unknown | None:
 
 def quantization_block_size(sources: Sources) -> int | Unknown | None:
     """Rows of a block that shares one scale in a block-FP8 checkpoint."""
-    model = sources.engine.model
+    model = _named(sources)
     if isinstance(model, Unknown):
         return model
     quantization = model.value.quantization
@@ -212,7 +213,7 @@ def quantization_block_size(sources: Sources) -> int | Unknown | None:
 
 def checkpoint_kv_cache_dtype(sources: Sources) -> str | Unknown | None:
     """KV-cache precision that the checkpoint declares."""
-    model = sources.engine.model
+    model = _named(sources)
     if isinstance(model, Unknown):
         return model
     return model.value.quantization.kv_cache_dtype if model.value.quantization else None
@@ -220,9 +221,21 @@ def checkpoint_kv_cache_dtype(sources: Sources) -> str | Unknown | None:
 
 def _registrations(sources: Sources) -> list[list[str]] | Unknown:
     """First and last release of each range that registers the architecture."""
-    model = sources.engine.model
+    model = _named(sources)
     if isinstance(model, Unknown):
         return model
     known = json_file("architectures.json")["architectures"].get(model.value.architecture)
     ranges: list[list[str]] = known["versions"] if known else []
     return ranges
+
+
+def _named(sources: Sources) -> Value[ModelFacts]:
+    """The facts of the model that is named.
+
+    Where none is, vLLM serves a small default model; but the file at hand is then most likely
+    read beside a command line that names another.
+    """
+    model_id = sources.engine.model_id
+    if not isinstance(model_id, Unknown) and model_id.origin.kind == "vllm default":
+        return Unknown("no model is named")
+    return sources.engine.model
