@@ -15,7 +15,7 @@ from math import ceil
 from scheduler_reader.capacity.constants import table, value_at
 from scheduler_reader.capacity.draft import draft_layers
 from scheduler_reader.capacity.inputs import CapacityInputs, MissingFactError
-from scheduler_reader.capacity.modules import heads_per_rank
+from scheduler_reader.capacity.modules import attention_shape, heads_per_rank
 from scheduler_reader.capacity.recurrent import RECURRENT, aligned_block_size, state_blocks
 from scheduler_reader.capacity.stages import Stage
 from scheduler_reader.knowledge.models import LayerKind
@@ -73,8 +73,8 @@ class KvLayout:
     @property
     def bytes_per_token(self) -> float:
         """KV bytes that one more token takes on this rank while it is in every window."""
-        layers = sum(group.layers for group in self.groups if not group.state_blocks)
-        return self.page_bytes / self.block_size * layers
+        attention = (group for group in self.groups if not group.state_blocks)
+        return sum(self.page_bytes / group.block_size * group.layers for group in attention)
 
     def blocks(self, length: int) -> int:
         """Blocks that one request of `length` tokens needs in all groups together."""
@@ -104,18 +104,19 @@ def layout(inputs: CapacityInputs, stage: Stage) -> KvLayout:
     """The KV groups of a stage.  Raises `MissingFactError` for layers not modelled yet."""
     counts = _attention_layers(inputs, stage)
     release = inputs.release
-    windows = not inputs.hybrid_manager_off and value_at("hybrid_groups", release)
-    if len(counts) > 1 and not windows:  # window layers then keep all tokens
+    has_groups = not inputs.hybrid_manager_off and value_at("hybrid_groups", release)
+    token_bytes = {kind: token_layer_bytes(inputs, kind) for kind in counts}
+    if len(counts) > 1 and not has_groups:  # window layers then keep all tokens
+        if len(set(token_bytes.values())) > 1:
+            raise MissingFactError("layers of two head sizes without KV groups are not modelled")
         counts = {"full": sum(counts.values())}
-    size, token_bytes = inputs.block_size, token_layer_bytes(inputs)
-    if any(kind in RECURRENT for kind in counts):
-        size = aligned_block_size(inputs, token_bytes)
+    block_sizes = _block_sizes(inputs, token_bytes)
     steps = min(inputs.batches_in_flight, value_at("window_batches", release))
     return KvLayout(
         cut_groups(
             counts,
             padding_ratio=value_at("group_padding", release),
-            block_size=size,
+            block_sizes=block_sizes,
             windows={
                 "sliding": inputs.model.sliding_window or 0,
                 "chunked": inputs.model.attention_chunk_size or 0,
@@ -124,8 +125,32 @@ def layout(inputs: CapacityInputs, stage: Stage) -> KvLayout:
             shards=inputs.context_parallel,
             state_blocks=state_blocks(inputs),
         ),
-        size * token_bytes,
+        max(block_sizes[kind] * size for kind, size in token_bytes.items()),
     )
+
+
+def _block_sizes(
+    inputs: CapacityInputs, token_bytes: Mapping[LayerKind, float]
+) -> dict[LayerKind, int]:
+    """Tokens of a block by layer kind: all pages are equal, so smaller layers hold more tokens.
+
+    Recurrent layers follow attention, whose blocks are long enough for a state.
+    """
+    size = inputs.block_size
+    if any(kind in RECURRENT for kind in token_bytes):
+        size = aligned_block_size(inputs, max(token_bytes.values()))
+    largest = max(token_bytes.values())
+    sizes: dict[LayerKind, int] = {"full": size}
+    for kind, layer_bytes in token_bytes.items():
+        ratio = largest / layer_bytes
+        rule = value_at("pages_of_two_sizes", inputs.release) if ratio != 1 else "longer blocks"
+        if rule == "refused" or (rule == "longer blocks" and not ratio.is_integer()):
+            raise MissingFactError(
+                f"vLLM {inputs.release.name} has no KV layout for layers of {layer_bytes:g} and "
+                f"{largest:g} bytes a token"
+            )
+        sizes[kind] = size * int(ratio) if ratio.is_integer() else size
+    return sizes
 
 
 def _attention_layers(inputs: CapacityInputs, stage: Stage) -> dict[LayerKind, int]:
@@ -146,7 +171,7 @@ def cut_groups(
     counts: Mapping[LayerKind, int],
     *,
     padding_ratio: float,
-    block_size: int,
+    block_sizes: Mapping[LayerKind, int],
     windows: Mapping[LayerKind, int],
     in_flight_tokens: int,
     shards: int,
@@ -156,6 +181,7 @@ def cut_groups(
     per_group = layers_per_group(counts, padding_ratio)
     groups: list[KvGroup] = []
     for kind, layers in counts.items():
+        block_size = block_sizes[kind]
         count = ceil(layers / per_group)
         for index in range(count):
             held = len(range(index, layers, count))
@@ -177,7 +203,7 @@ def layers_per_group(counts: Mapping[LayerKind, int], padding_ratio: float) -> i
     return most if most < least * padding_ratio else least
 
 
-def token_layer_bytes(inputs: CapacityInputs) -> float:
+def token_layer_bytes(inputs: CapacityInputs, kind: LayerKind) -> float:
     """KV bytes of one token in one attention layer on one rank.
 
     MLA keeps one latent vector, replicated on every tensor-parallel rank.
@@ -191,5 +217,6 @@ def token_layer_bytes(inputs: CapacityInputs) -> float:
         latent = formats.get(kv_dtype) or width * table()["kv_cache_dtypes"][kv_dtype]
         indexed = int(model.extra.get("index_head_dim") or 0)  # 8-bit keys and a 32-bit scale
         return float(latent + (indexed + 4 if indexed else 0))
-    heads = heads_per_rank(model.kv_heads, inputs.tensor_parallel)
-    return float(2 * heads * model.head_dim * table()["kv_cache_dtypes"][kv_dtype])
+    kv_heads, head_size = attention_shape(model, kind)
+    heads = heads_per_rank(kv_heads, inputs.tensor_parallel)
+    return float(2 * heads * head_size * table()["kv_cache_dtypes"][kv_dtype])

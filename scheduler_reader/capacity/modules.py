@@ -44,7 +44,7 @@ def layer_matrices(inputs: CapacityInputs, index: int, kind: LayerKind) -> Itera
         yield from (
             _latent_attention(model, ranks, attention)
             if model.uses_mla
-            else _attention(model, ranks, attention)
+            else _attention(model, ranks, kind, attention)
         )
     pattern = model.extra.get("hybrid_pattern")  # one sublayer a layer: M, *, E or -
     if pattern and pattern[index] in "M*":
@@ -67,12 +67,22 @@ def heads_per_rank(heads: int, ranks: int) -> int:
     return max(1, ceil(heads / ranks))
 
 
-def _attention(model: ModelFacts, ranks: int, prefix: str) -> Iterator[Matrix]:
-    heads = heads_per_rank(model.attention_heads, ranks) * model.head_dim
-    kv_heads = heads_per_rank(model.kv_heads, ranks) * model.head_dim
-    gate = heads if model.extra.get("attention_output_gate") else 0
-    yield Matrix(f"{prefix}.q_proj", heads + gate + 2 * kv_heads, model.hidden_size)
-    yield Matrix(f"{prefix}.o_proj", model.hidden_size, heads)
+def attention_shape(model: ModelFacts, kind: LayerKind) -> tuple[int, int]:
+    """KV heads and head size of an attention layer: Gemma 4's full layers have their own."""
+    if kind == "full" and model.extra.get("global_head_dim"):
+        heads = model.extra.get("global_kv_heads") or model.kv_heads
+        return int(heads), int(model.extra["global_head_dim"])
+    return model.kv_heads, model.head_dim
+
+
+def _attention(model: ModelFacts, ranks: int, kind: LayerKind, prefix: str) -> Iterator[Matrix]:
+    kv_heads, size = attention_shape(model, kind)
+    query = heads_per_rank(model.attention_heads, ranks) * size
+    gate = query if model.extra.get("attention_output_gate") else 0
+    is_shared = model.extra.get("attention_k_eq_v") and size != model.head_dim
+    key_value = heads_per_rank(kv_heads, ranks) * size * (1 if is_shared else 2)
+    yield Matrix(f"{prefix}.q_proj", query + gate + key_value, model.hidden_size)
+    yield Matrix(f"{prefix}.o_proj", model.hidden_size, query)
 
 
 def _latent_attention(model: ModelFacts, ranks: int, prefix: str) -> Iterator[Matrix]:

@@ -86,6 +86,25 @@ def test_window_layers_keep_all_tokens_without_the_hybrid_manager() -> None:
     assert without.blocks(131072) == 8192 and without.block_bytes == 2 * with_manager.block_bytes
 
 
+def test_layers_of_two_head_sizes_share_pages() -> None:
+    """Full layers of 4 x 512 values beside windows of 16 x 256: half the bytes, twice the tokens."""
+    kinds = ("sliding",) * 5 + ("full",)
+    model = LLAMA_8B.model_copy(
+        update={
+            "layers": 60,
+            "layer_kinds": kinds * 10,
+            "kv_heads": 16,
+            "head_dim": 256,
+            "sliding_window": 1024,
+            "extra": {"global_head_dim": 512, "global_kv_heads": 4},
+        }
+    )
+    found = only_layout(model=model, release="0.20.0")
+    assert {group.kind: group.block_size for group in found.groups} == {"sliding": 16, "full": 32}
+    assert found.page_bytes == 16 * 2 * 16 * 256 * 2
+    assert len(found.groups) == 6 and found.layers_per_block == 10
+
+
 def recorded_layout(row: dict[str, Any], release: Release) -> KvLayout:
     engine, counts = row["input"]["engine"], dict[LayerKind, int]()
     windows: dict[LayerKind, int] = {}
@@ -102,7 +121,7 @@ def recorded_layout(row: dict[str, Any], release: Release) -> KvLayout:
     groups = cut_groups(
         counts,
         padding_ratio=value_at("group_padding", release),
-        block_size=size,
+        block_sizes=dict.fromkeys(counts, size),
         windows=windows,
         in_flight_tokens=engine.get("max_num_batched_tokens", 8192)
         * value_at("window_batches", release),
