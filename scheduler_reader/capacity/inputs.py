@@ -76,6 +76,8 @@ def read_inputs(engine: ResolvedEngine) -> CapacityInputs | Unknown:
 
 def _read(engine: ResolvedEngine, model: ModelFacts) -> CapacityInputs:
     length = int(_required(engine, "max_model_len"))
+    if length < 1:
+        raise MissingFactError(f"max_model_len {length} is no length in this release")
     is_multimodal = model.vision is not None
     asynchronous = bool(_optional(engine, "async_scheduling"))
     runner = engine.model_runner
