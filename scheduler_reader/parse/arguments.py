@@ -70,11 +70,15 @@ def read_arguments(engine: ParsedEngine, table: FlagTable) -> FlagReading:
     """
     from scheduler_reader.parse.argument_reader import ArgumentReader
     from scheduler_reader.parse.command_issues import model_place, unread_config
-    from scheduler_reader.parse.config_words import words_as_written, words_of_release
+    from scheduler_reader.parse.config_words import (
+        words_as_written,
+        words_of_keywords,
+        words_of_release,
+    )
 
     reader = ArgumentReader(engine.entrypoint, table)
     if table.release is None:
-        config = words_as_written(engine.config)
+        config = words_as_written((*engine.keywords, *engine.config))
         reader.read((*config.words, *engine.words), dotted=True)
         return reader.reading()
     lost = unread_config(engine.words, table.release)
@@ -85,6 +89,7 @@ def read_arguments(engine: ParsedEngine, table: FlagTable) -> FlagReading:
         reader.issue("dropped", entry.key, what, entry.origin, fatal=False)
     dotted = parser_behaves(table.release, "dotted_keys")
     reader.read(engine.implied, dotted)
+    reader.read(words_of_keywords(engine.keywords, table), dotted)
     reader.read(config.words, dotted)
     if engine.entrypoint == "serve":
         reader.issues += model_place(engine.words, table.release)

@@ -73,6 +73,29 @@ def words_of_release(
     return ConfigWords(tuple(words), tuple(dropped))
 
 
+def words_of_keywords(entries: Iterable[ConfigEntry], table: FlagTable) -> tuple[Word, ...]:
+    """The words that say the same to the argument parser as keyword arguments of `EngineArgs`.
+
+    `x=False` is `--no-x`; where the release's parser has no such word, it is the default of a
+    plain switch and says nothing.  `x=None` is the default.
+    """
+    words: list[Word] = []
+    for entry in entries:
+        value, option = entry.value, "--" + entry.key.replace("_", "-")
+        if isinstance(value, bool) and not _is_boolean_value(table, entry.key):
+            negative = option.replace("--", "--no-", 1)
+            if value:
+                words.append(Word(option, entry.origin))
+            elif negative in table.names or option not in table.names:
+                words.append(Word(negative, entry.origin))
+        elif isinstance(value, list):
+            words.append(Word(option, entry.origin))
+            words += [_word(entry, item) for item in value]
+        elif value is not None:
+            words += [Word(option, entry.origin), _word(entry, value)]
+    return tuple(words)
+
+
 def _is_boolean_value(table: FlagTable, key: str) -> bool:
     """Old options that take `true`/`false` as a value; vLLM compares the key with underscores."""
     flag = table.argument(key)

@@ -31,7 +31,7 @@ class Word:
 
 @dataclass(frozen=True, slots=True)
 class ConfigEntry:
-    """One `key: value` of a `--config` YAML file, the value as YAML read it."""
+    """One `key: value` of a `--config` YAML file or a keyword argument, as YAML read the value."""
 
     key: str
     value: Any
@@ -62,6 +62,7 @@ class ParsedEngine:
     entrypoint: Entrypoint = "serve"
     words: tuple[Word, ...] = ()
     config: tuple[ConfigEntry, ...] = ()
+    keywords: tuple[ConfigEntry, ...] = ()
     implied: tuple[Word, ...] = ()
     env: Mapping[str, Value[str]] = field(default_factory=dict)
     image_version: Value[str] | None = None
