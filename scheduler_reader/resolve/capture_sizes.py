@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from scheduler_reader.resolve.case import Case, table
+from scheduler_reader.resolve.case import Case, table, whole_number
 from scheduler_reader.resolve.cuda_graphs import compilation_config, mode_at_capture
 from scheduler_reader.value import Known
 
@@ -30,10 +30,11 @@ def resolve_capture_sizes(case: Case) -> Known[Any]:
     budget = case.get("max_num_batched_tokens")
     given = _given_sizes(case)
     if given is not None:
-        fitting = sorted({size for size in given.value if size <= budget})
+        sizes = {whole_number(size, SIZES) for size in given.value}
+        fitting = sorted(size for size in sizes if size <= budget)
         return Known(_ordered(case, fitting), given.origin)
-    sizes, reason = _default_sizes(case, budget)
-    return case.by_default(_ordered(case, sizes), reason)
+    regular, reason = _default_sizes(case, budget)
+    return case.by_default(_ordered(case, regular), reason)
 
 
 def resolve_largest_capture(case: Case) -> Known[Any]:
@@ -106,7 +107,7 @@ def _is_ceiling_given(case: Case) -> bool:
 def _given_ceiling(case: Case) -> int | None:
     written = case.written(LARGEST)
     value = written.value if written is not None else compilation_config(case).get(LARGEST)
-    return None if value is None else int(value)
+    return None if value is None else whole_number(value, LARGEST)
 
 
 def _architecture_ceiling(case: Case) -> Any:

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cache
+from math import isfinite
 from typing import Any
 
 from packaging.version import Version
@@ -145,6 +146,18 @@ def known(value: Value[Any]) -> Any:
     if isinstance(value, Unknown):
         raise Blocked(value)
     return value.value
+
+
+def whole_number(value: object, what: str) -> int:
+    """A number out of a JSON option or a model's configuration, or `Blocked` when it is none."""
+    return int(number(value, what))
+
+
+def number(value: object, what: str) -> float:
+    """As `whole_number`, with a fraction.  vLLM refuses other values by itself."""
+    if isinstance(value, bool) or not isinstance(value, int | float) or not isfinite(value):
+        raise Blocked(Unknown(f"{what} is {value!r}, which is no number"))
+    return value
 
 
 def table(name: str) -> Mapping[str, Any]:

@@ -47,7 +47,9 @@ def resolve_optimization_level(case: Case) -> Known[Any]:
     if written is None or written.value is None:
         return case.by_default(default["value"], "level 2")
     text = str(written.value).removeprefix("O")
-    return Known(int(text) if text.isdigit() else written.value, written.origin)
+    if text not in data["optimization_levels"]:
+        raise Blocked(Unknown(f"there is no optimization level {written.value}", written.origin))
+    return Known(int(text), written.origin)
 
 
 def resolve_cudagraph_mode(case: Case) -> Known[Any]:

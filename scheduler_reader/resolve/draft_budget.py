@@ -39,7 +39,7 @@ def resolve_active_seqs(case: Case) -> Known[Any]:
         stated = written.value if written is not None else None
         active = stated or case.get("max_num_seqs")
         tokens = case.get("num_speculative_tokens") + (1 if method == "dflash" else 0)
-        most = case.get("max_num_batched_tokens") // tokens
+        most = case.get("max_num_batched_tokens") // max(tokens, 1)
         if most < active:
             return case.by_behaviour(most, "block_drafts_limit_active_seqs")
     return written or case.by_default(None, "max_num_seqs")

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from scheduler_reader.resolve.case import Case
+from scheduler_reader.resolve.case import Case, number, whole_number
 from scheduler_reader.value import Known
 
 NO_LIMIT_KNOWN = 2048  # tokens, where config.json has no length at all
@@ -44,12 +44,15 @@ def _derived(case: Case) -> tuple[int, str]:
     if rope_type == "longrope" and case.follows("longrope_starts_at_original"):
         original = facts.extra.get("original_max_position_embeddings")
         if original is not None:
-            return int(original), "original_max_position_embeddings of a LongRoPE model"
+            return whole_number(
+                original, "the original length"
+            ), "original_max_position_embeddings of a LongRoPE model"
     if "gemma3" in str(facts.model_type) or rope_type in SCALED_ALREADY:
         return int(tokens), reason
-    factor = rope.get("factor") or 1.0
+    factor = number(rope.get("factor") or 1.0, "the RoPE factor")
     if rope_type in YARN:
         if not case.follows("yarn_factor_applied"):
             return int(tokens), reason
-        tokens = rope.get("original_max_position_embeddings", tokens)
+        original = rope.get("original_max_position_embeddings", tokens)
+        tokens = number(original, "original_max_position_embeddings")
     return int(tokens * factor), f"{reason} with RoPE scaling {rope_type} x {factor:g}"

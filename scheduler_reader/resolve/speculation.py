@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from scheduler_reader.resolve.case import Blocked, Case
+from scheduler_reader.resolve.case import Blocked, Case, whole_number
 from scheduler_reader.value import Known, Unknown
 
 SHORTCUTS = {
@@ -56,7 +56,8 @@ def resolve_draft_tokens(case: Case) -> Known[Any]:
         return case.decided(case.facts.mtp_layers, "as many as the model predicts by itself")
     if tokens is None:
         raise Blocked(Unknown("num_speculative_tokens is not given; the draft model decides"))
-    return case.decided(int(tokens), "of the speculative configuration")
+    count = whole_number(tokens, "num_speculative_tokens")
+    return case.decided(count, "of the speculative configuration")
 
 
 def _method_of(model: str) -> str:

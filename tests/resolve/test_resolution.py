@@ -87,3 +87,25 @@ def test_settings_are_those_of_the_release():
 def test_no_gpus_is_wrong_usage(count):
     with pytest.raises(UsageError, match="give 1 or more"):
         resolve(engine("Qwen/Qwen3-8B"), ResolveOptions(gpu_count=count))
+
+
+@pytest.mark.parametrize(
+    ("arguments", "name"),
+    [
+        (("--speculative-config", '{"method": "ngram", "num_speculative_tokens": "four"}'),
+         "num_speculative_tokens"),
+        (("-cc", '{"cudagraph_capture_sizes": ["a"]}'), "cudagraph_capture_sizes"),
+        (("-cc", '{"cudagraph_capture_sizes": "all"}'), "cudagraph_capture_sizes"),
+        (("--optimization-level", "9"), "cudagraph_mode"),
+        (("--hf-overrides", '{"rope_parameters": {"rope_type": "linear", "factor": "x"}}'),
+         "max_model_len"),
+    ],
+)  # fmt: skip
+def test_nonsense_inside_options_is_unknown_and_never_an_error(arguments, name):
+    found = resolve(engine("Qwen/Qwen3-8B", *arguments), ResolveOptions(vllm_version="0.24.0"))
+    assert isinstance(found.value(name), Unknown)
+
+
+def test_zero_sizes_are_resolved_as_written():
+    found = resolve(engine("Qwen/Qwen3-8B", "-tp", "0", "--max-num-seqs", "0"))
+    assert (found.get("max_num_seqs"), found.hardware.count) == (0, 1)
