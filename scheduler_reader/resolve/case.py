@@ -80,12 +80,12 @@ class Case:
         default = None if flag is None else flag.default
         return None if _is_expression(default) else default
 
-    def variable(self, name: str) -> str | None:
+    def variable(self, name: str) -> Known[str] | None:
         """An environment variable of the engine's process, or None when it is not set."""
         value = self.env.get(name)
         if isinstance(value, Unknown):
             raise Blocked(value)
-        return None if value is None else value.value
+        return value
 
     # What is known
 

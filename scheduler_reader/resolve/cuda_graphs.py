@@ -149,7 +149,7 @@ def _without_compilation(case: Case, mode: Known[Any]) -> Known[Any]:
 def _has_breakable_graphs(case: Case, data: Range) -> bool:
     switch = case.variable("VLLM_USE_BREAKABLE_CUDAGRAPH")
     if switch is not None:
-        return switch not in OFF
+        return switch.value not in OFF
     architectures = case.pick(data["breakable"])
     return architectures is not None and case.architecture in architectures["value"]
 

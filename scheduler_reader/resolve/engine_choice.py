@@ -16,8 +16,7 @@ def resolve_engine(case: Case) -> Known[Any]:
     """`V0` or `V1`.  vllm/engine/arg_utils.py, create_engine_config and _is_v1_supported_oracle."""
     switch = case.variable("VLLM_USE_V1") if case.follows("v1_switch_read") else None
     if switch is not None:
-        version = "V0" if switch in OFF else "V1"
-        return Known(version, case.env["VLLM_USE_V1"].origin)  # type: ignore[arg-type]
+        return Known("V0" if switch.value in OFF else "V1", switch.origin)
     if not case.follows("v1_by_default"):
         return case.by_default("V0", "the V0 engine, V1 is not yet the default")
     if not case.follows("v0_engine_exists"):
@@ -35,8 +34,7 @@ def resolve_model_runner(case: Case) -> Known[Any]:
         return case.by_default("V1", "the only model runner")
     switch = case.variable("VLLM_USE_V2_MODEL_RUNNER")
     if switch is not None:
-        runner = "V1" if switch in OFF else "V2"
-        return Known(runner, case.env["VLLM_USE_V2_MODEL_RUNNER"].origin)  # type: ignore[arg-type]
+        return Known("V1" if switch.value in OFF else "V2", switch.origin)
     selection = case.pick(data["selection"])
     if selection is None:
         return case.by_default("V1", "model runner V2 is opt-in")
@@ -81,9 +79,9 @@ def _is_changed(case: Case, row: Range) -> bool:
 def _attention_backend(case: Case, data: Range) -> str | None:
     backend = case.variable("VLLM_ATTENTION_BACKEND")
     supported = case.pick(data["attention_backends"])
-    if backend is None or supported is None or backend in supported["value"]:
+    if backend is None or supported is None or backend.value in supported["value"]:
         return None
-    return f"VLLM_ATTENTION_BACKEND={backend}"
+    return f"VLLM_ATTENTION_BACKEND={backend.value}"
 
 
 def _speculation(case: Case, data: Range) -> str | None:
@@ -115,7 +113,7 @@ def _kv_cache_dtype(case: Case, data: Range) -> str | None:
     if kernels is None or not str(written.value).startswith("fp8"):
         return None
     backend = case.variable("VLLM_ATTENTION_BACKEND")
-    own_kernel = backend in (None, *kernels["backends"])
+    own_kernel = backend is None or backend.value in kernels["backends"]
     if case.gpu.capability[0] in kernels["value"] and own_kernel:
         return None
     return f"kv_cache_dtype={written.value} on {case.gpu.title}"
