@@ -32,19 +32,18 @@ class Excerpt(InputFile):
         """The place in the outer file of a line and column of the inner text."""
         if line is None:
             return Origin("file", path=self.path)
+        return self.place(_offset(self.text, line, column or 1))
+
+    def place(self, offset: int) -> Origin:
+        """The place in the outer file of a character of the inner text."""
         if not self.anchors:
             self.anchors.extend(_anchors(self.text, self.outer, self.start))
-        offset = _offset(self.text, line, column or 1)
         index = bisect_right(self.anchors, (offset, len(self.outer))) - 1
         inner, outer = self.anchors[max(index, 0)]
         position = min(outer + max(offset - inner, 0), len(self.outer))
         row = self.outer.count("\n", 0, position)
-        return Origin(
-            "file",
-            path=self.path,
-            line=row + 1,
-            column=position - (self.outer.rfind("\n", 0, position) + 1) + 1,
-        )
+        column = position - self.outer.rfind("\n", 0, position)
+        return Origin("file", path=self.path, line=row + 1, column=column)
 
 
 def excerpt(file: InputFile, text: str, line: int, column: int) -> Excerpt:

@@ -70,18 +70,21 @@ def engines_in_container(
         script.variables.set(name, ((Piece(text, reason),),), value.origin or container.origin)
         script.variables.exported.add(name)
     if container.command:
-        reader.command(script, Command(container.command, {}), depth)
+        reader.command(script, Command(container.command, script.variables.environment()), depth)
     found = list(reader.engines())
     own = None if found else image_arguments(container)
     if own is not None:
         entrypoint, words = own
         place = words[0].origin if words else container.origin
-        found = [ParsedEngine(container.form, place, entrypoint=entrypoint, words=words)]
+        found = [
+            ParsedEngine(
+                *(container.form, place), entrypoint=entrypoint, words=words, env=container.env
+            )
+        ]
     return tuple(
         replace(
             engine,
             name=engine.name or container.name,
-            env={**container.env, **engine.env},
             image_version=engine.image_version or container.release,
             deployment=engine.deployment or container.deployment,
         )
@@ -201,5 +204,7 @@ def _wrapper_release(words: tuple[Word, ...]) -> Value[str] | None:
 def mentions_server(text: str) -> bool:
     """Whether shell text could start a vLLM server."""
     return any(c.isspace() for c in text) and (
-        "vllm serve" in " ".join(text.split()) or "vllm.entrypoints" in text
+        "vllm serve" in " ".join(text.split())
+        or "vllm.entrypoints" in text
+        or "dynamo.vllm" in text
     )

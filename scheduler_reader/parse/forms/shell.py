@@ -21,16 +21,20 @@ DOCKERFILE = re.compile(r"^(?:FROM|ENTRYPOINT|CMD)\s", re.MULTILINE)
 
 def matches(file: InputFile) -> bool:
     """Whether the text is a shell script, or a pasted command that starts a vLLM server."""
-    if file.suffix in SCRIPTS or SHEBANG.match(file.text):
+    if is_script(file):
         return True
-    if file.suffix not in PASTED or not SERVER.search(file.text):
-        return False
-    return not DOCKERFILE.search(file.text) and not _is_yaml(file)
+    is_pasted = file.suffix in PASTED and SERVER.search(file.text) is not None
+    return is_pasted and not is_other_text(file)
 
 
 def read(file: InputFile) -> ParsedFile:
     """One engine for each server the script starts."""
-    engines = engines_in_shell(file.text, file, FORM)
+    return read_script(file, FORM)
+
+
+def read_script(file: InputFile, form: str) -> ParsedFile:
+    """The engines of a script, or the problem that it has none."""
+    engines = engines_in_shell(file.text, file, form)
     problems: tuple[Problem, ...] = ()
     if not engines:
         mention = SERVER.search(file.text)
@@ -41,7 +45,17 @@ def read(file: InputFile) -> ParsedFile:
             line = file.text.count("\n", 0, mention.start()) + 1
             message = "names the vLLM server, but no command that starts it is understood"
             problems = (Problem(message, file.origin(line)),)
-    return ParsedFile(file.path, FORM, engines, problems)
+    return ParsedFile(file.path, form, engines, problems)
+
+
+def is_script(file: InputFile) -> bool:
+    """Whether a text is a shell script by its name or its first line."""
+    return file.suffix in SCRIPTS or SHEBANG.match(file.text) is not None
+
+
+def is_other_text(file: InputFile) -> bool:
+    """Whether a text is a Dockerfile or YAML rather than shell."""
+    return DOCKERFILE.search(file.text) is not None or _is_yaml(file)
 
 
 def _is_yaml(file: InputFile) -> bool:
