@@ -37,7 +37,7 @@ def read_targets(outputs: Sequence[str]) -> list[tuple[Format, Path]]:
     targets = []
     for output in outputs:
         name, _, file = output.partition("=")
-        if name not in Format or not file:
+        if name not in list(Format) or not file:
             raise UsageError(
                 f"--output {output}: write FORMAT=FILE with one of {', '.join(Format)}"
             )
