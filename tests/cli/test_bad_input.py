@@ -37,7 +37,7 @@ def good(tmp_path: Path) -> Path:
     [
         (None, "no such file"),
         (b"", "empty"),
-        (b"\x00\x01\x02\xff" * 20, "binary"),
+        (b"\x00\x01\x02\xff" * 20, "not UTF-8"),
         (b"model: [unclosed\nmax-model-len: 4096\n", "YAML"),
         (b"#!/bin/sh\nls -la /tmp\n", "vLLM"),
     ],
@@ -93,7 +93,7 @@ def test_wrong_option_names_what_would_be_right(
 def test_unknown_model_is_no_error(run: Run) -> None:
     code, out, _ = run(
         "diagnose", "--format", "json", "--vllm-version", "0.18.0",
-        "--", "vllm", "serve", "example-org/no-such-model-9B", "--max-num-seqs", "32",
+        "--", "vllm", "serve", "example-org/no-such-model-9B", "--max-num-seqs", "32", "--max-model-len", "8192",
     )  # fmt: skip
     engine = json.loads(out)["engines"][0]
     assert code == 0
