@@ -142,7 +142,9 @@ class ArgumentReader:
 
     def _take_unknown(self, argument: Argument) -> None:
         if self.release is not None:
-            self.issues.append(refusal(argument, self.table, self.release))
+            issue = refusal(argument, self.table, self.release)
+            is_of_wrapper = self.entrypoint == "dynamo" and issue.kind == "unknown"
+            self.issues += [] if is_of_wrapper else [issue]  # Dynamo's worker has its own options
             return
         name = argument.option.lstrip("-").replace("-", "_")
         words = (argument.word, *argument.values)

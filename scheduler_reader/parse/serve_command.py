@@ -11,6 +11,7 @@ from scheduler_reader.value import Known, Unknown, Value
 
 API_SERVER = re.compile(r"(?:.*[./])?vllm[./]entrypoints[./](?:openai[./])?api_server(?:\.py)?")
 CLI_MODULE = re.compile(r"(?:.*[./])?vllm[./]entrypoints[./]cli[./]main(?:\.py)?")
+DYNAMO_WORKER = re.compile(r"(?:.*[./])?dynamo[./]vllm(?:[./](?:main|__main__))?(?:\.py)?")
 ASSIGNMENT = re.compile(r"(?P<name>[A-Za-z_]\w*)=(?P<value>.*)", re.DOTALL)
 SHELLS = frozenset({"bash", "sh", "zsh", "dash", "ash", "ssh", "sbatch"})
 NOT_RUN = frozenset(
@@ -74,6 +75,8 @@ def _entrypoint(words: Sequence[Word], index: int) -> tuple[Entrypoint, int] | N
         return "serve", 2
     if API_SERVER.fullmatch(word.text):
         return "api_server", 1
+    if DYNAMO_WORKER.fullmatch(word.text):
+        return "dynamo", 1
     return None
 
 

@@ -13,7 +13,7 @@ from typing import Any, Literal
 from scheduler_reader.parse.deployment import Deployment
 from scheduler_reader.value import Origin, Value
 
-Entrypoint = Literal["serve", "api_server", "llm"]
+Entrypoint = Literal["serve", "api_server", "llm", "dynamo"]
 
 
 @dataclass(frozen=True, slots=True)

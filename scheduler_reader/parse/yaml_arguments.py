@@ -65,7 +65,7 @@ def option(name: str, entry: Entry, file: InputFile) -> tuple[Word, Word]:
 def keywords(node: yaml.Node | None, file: InputFile) -> tuple[ConfigEntry, ...]:
     """The entries of a map as arguments by name; of keys that stand there twice the last."""
     found: dict[str, ConfigEntry] = {}
-    for entry in entries(node) if node is not None else ():
+    for entry in entries(node):
         text = word(entry.node, file)
         found.pop(entry.key, None)
         found[entry.key] = ConfigEntry(

@@ -62,7 +62,7 @@ def value_of(node: yaml.Node) -> Any:
         loader.dispose()
 
 
-def entries(node: yaml.Node) -> Iterator[Entry]:
+def entries(node: yaml.Node | None) -> Iterator[Entry]:
     """The entries of a mapping in order, merge keys (`<<`) followed; nothing for other nodes."""
     if not isinstance(node, yaml.MappingNode):
         return
