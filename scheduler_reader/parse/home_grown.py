@@ -1,0 +1,208 @@
+"""Values of a chart that nobody but its authors knows: what they say about a vLLM server by itself.
+
+Three things speak for themselves: a command that starts the server, a list of options beside an
+image of vLLM, and a map whose keys are vLLM's arguments.  The chart's templates are not read, so
+every engine says that they may add to it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+import yaml
+
+from scheduler_reader.parse.argument_names import argument_named
+from scheduler_reader.parse.embedded import embedded
+from scheduler_reader.parse.image_version import known_release, release_of_image
+from scheduler_reader.parse.input_file import InputFile
+from scheduler_reader.parse.serve_command import serve_command
+from scheduler_reader.parse.shell_engines import engines_in_shell, mentions_server
+from scheduler_reader.parse.source import ConfigEntry, ParsedEngine, Word
+from scheduler_reader.parse.yaml_arguments import environment, keywords, plain_text, words
+from scheduler_reader.parse.yaml_nodes import child, entries, items, place
+from scheduler_reader.value import Known, Value
+
+TEMPLATES = "the chart's templates are not read; they may add arguments or change these"
+MODEL_KEYS = (
+    "modelURL", "modelUrl", "modelId", "modelID", "model_id", "modelName", "model_name",
+    "modelPath", "model_path", "huggingfaceModel", "hfModel", "repoId", "repo_id", "model",
+)  # fmt: skip
+MODEL_FIELDS = ("id", "repo", "repository", "source", "path", "uri", "url", "name")
+OPTION_KEYS = re.compile(r"(?:vllm|engine|server|extra|serve)?_?(?:args|arguments)", re.IGNORECASE)
+MODEL = re.compile(r"(?:hf://)?([\w.-]+/[\w.-]+)|(/[\w./-]+)")
+ENV_KEYS = ("env", "extraEnv", "envVars", "environment")
+SURROUNDINGS = frozenset({"host", "port", "model"})  # as likely the Service's as vLLM's
+
+
+@dataclass(frozen=True, slots=True)
+class _Scope:
+    """What the maps around a place say: image, environment, model."""
+
+    image: yaml.Node | None = None
+    image_text: str = ""
+    env: yaml.Node | None = None
+    model: Word | None = None
+
+
+def holds_server(document: yaml.Node) -> bool:
+    """Whether the values say anything about a vLLM server that speaks for itself."""
+    probe = InputFile("", "x")
+    return next(_engines(document, probe, "", _Scope()), None) is not None
+
+
+def read_engines(document: yaml.Node, file: InputFile, form: str) -> tuple[ParsedEngine, ...]:
+    """The engines of the values, each with the remark that templates are not read."""
+    return tuple(
+        replace(engine, unresolved={**engine.unresolved, "*template": TEMPLATES})
+        for engine in _engines(document, file, form, _Scope())
+    )
+
+
+def _engines(node: yaml.Node, file: InputFile, form: str, scope: _Scope) -> Iterator[ParsedEngine]:
+    for item in items(node):
+        yield from _engines(item, file, form, scope)
+    if not isinstance(node, yaml.MappingNode):
+        return
+    scope = _inner_scope(node, file, scope)
+    found = _container(node, file, form, scope)
+    if found is not None:
+        yield found
+        return
+    for entry in entries(node):
+        text = plain_text(entry.node)
+        if text is not None and mentions_server(text):
+            inner = embedded(entry.node, file)
+            for engine in engines_in_shell(text, inner, form):
+                yield replace(engine, env=_env(file, scope) | dict(engine.env))
+        elif _is_argument_map(entry.node):
+            yield _from_arguments(entry.node, file, form, scope)
+        else:
+            yield from _engines(entry.node, file, form, scope)
+
+
+def _container(node: yaml.Node, file: InputFile, form: str, scope: _Scope) -> ParsedEngine | None:
+    """A server whose words stand in lists: `command`, `args`, or options beside vLLM's image."""
+    env = _env(file, scope)
+    command = words(child(node, "command"), file, env)
+    arguments = words(child(node, "args"), file, env)
+    found = serve_command((*command, *arguments))
+    origin = place(node, file)
+    if found is not None:
+        return ParsedEngine(
+            form,
+            origin,
+            entrypoint=found.entrypoint,
+            words=found.arguments,
+            env=env | found.env,
+            image_version=_version(file, scope),
+        )
+    options = _options(node, file, env)
+    if command or not options or not _is_vllm(scope.image_text):
+        return None
+    has_model = any(word.text.partition("=")[0] == "--model" for word in options)
+    starts_with_model = not options[0].text.startswith("-")
+    return ParsedEngine(
+        form,
+        origin,
+        entrypoint="serve" if starts_with_model else "api_server",
+        words=(*_model_words(scope, has_model or starts_with_model), *options),
+        env=env,
+        image_version=_version(file, scope),
+    )
+
+
+def _options(node: yaml.Node, file: InputFile, env: dict[str, Value[str]]) -> tuple[Word, ...]:
+    found: list[Word] = []
+    for entry in entries(node):
+        if OPTION_KEYS.fullmatch(entry.key):
+            found += words(entry.node, file, env)
+    return tuple(found) if any(word.text.startswith("--") for word in found) else ()
+
+
+def _is_argument_map(node: yaml.Node) -> bool:
+    keys = [entry.key for entry in entries(node)]
+    known = [name for name in map(argument_named, keys) if name is not None]
+    telling = [name for name in known if "_" in name]
+    return len(telling) >= 2 and 5 * len(known) >= 3 * len(keys)
+
+
+def _from_arguments(node: yaml.Node, file: InputFile, form: str, scope: _Scope) -> ParsedEngine:
+    arguments = [
+        _typed(replace(entry, key=name))
+        for entry in keywords(node, file)
+        if (name := argument_named(entry.key)) is not None
+    ]
+    has_model = any(entry.key == "model" for entry in arguments)
+    model = _model_words(scope, has_model)
+    unknown = {"model": "the values do not say it where sched-reader looks"}
+    return ParsedEngine(
+        form,
+        place(node, file),
+        words=model,
+        entrypoint="api_server",
+        keywords=tuple(arguments),
+        env=_env(file, scope),
+        image_version=_version(file, scope),
+        unresolved={} if model or has_model else unknown,
+    )
+
+
+def _typed(entry: ConfigEntry) -> ConfigEntry:
+    """`"True"` and `"False"` as booleans: templates print them all the same."""
+    truth = {"true": True, "false": False}
+    text = entry.value.lower() if isinstance(entry.value, str) else ""
+    return replace(entry, value=truth[text]) if text in truth else entry
+
+
+def _inner_scope(node: yaml.Node, file: InputFile, outer: _Scope) -> _Scope:
+    image = child(node, "image") if child(node, "repository") is None else node
+    text = plain_text(image)
+    if image is not None and text is None:
+        parts = (plain_text(child(image, key)) for key in ("registry", "repository", "tag"))
+        registry, repository, tag = parts
+        text = f"{registry + '/' if registry else ''}{repository}:{tag}" if repository else None
+    env = next((found for key in ENV_KEYS if (found := child(node, key)) is not None), None)
+    return _Scope(
+        image=image if text else outer.image,
+        image_text=text or outer.image_text,
+        env=env or outer.env,
+        model=_model(node, file) or outer.model,
+    )
+
+
+def _model(node: yaml.Node, file: InputFile) -> Word | None:
+    """The model that a map names in so many words: a Hub id or an absolute path."""
+    for key in MODEL_KEYS:
+        found = child(node, key)
+        fields = [found, *(child(found, field) for field in MODEL_FIELDS)]
+        for field in fields:
+            match = MODEL.fullmatch(plain_text(field) or "")
+            if field is not None and match is not None:
+                return Word(match[1] or match[2], place(field, file))
+    nested = child(node, "config", "model") or next(
+        (found for entry in entries(node) if (found := child(entry.node, "model", "source"))), None
+    )
+    match = MODEL.fullmatch(plain_text(nested) or "")
+    return Word(match[1] or match[2], place(nested, file)) if nested and match else None
+
+
+def _model_words(scope: _Scope, is_given: bool) -> tuple[Word, ...]:
+    if is_given or scope.model is None:
+        return ()
+    return (Word("--model", scope.model.origin), scope.model)
+
+
+def _env(file: InputFile, scope: _Scope) -> dict[str, Value[str]]:
+    return environment(scope.env, file)
+
+
+def _is_vllm(image: str) -> bool:
+    return "vllm" in image.partition("@")[0].rpartition("/")[2].partition(":")[0].lower()
+
+
+def _version(file: InputFile, scope: _Scope) -> Known[str] | None:
+    if scope.image is None:
+        return None
+    return known_release(release_of_image(scope.image_text), place(scope.image, file))
