@@ -1,0 +1,96 @@
+"""Truss (Baseten): the `start_command` of a docker server, or the `vllm_config` of a model."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import yaml
+
+from scheduler_reader.parse.embedded import embedded
+from scheduler_reader.parse.image_version import (
+    known_release,
+    release_of_image,
+    release_of_requirement,
+)
+from scheduler_reader.parse.input_file import InputFile
+from scheduler_reader.parse.shell_engines import engines_in_shell
+from scheduler_reader.parse.source import ConfigEntry, ParsedEngine, ParsedFile, Problem
+from scheduler_reader.parse.yaml_arguments import environment, keywords, plain_text, word
+from scheduler_reader.parse.yaml_nodes import child, compose, items, place
+from scheduler_reader.value import Known
+
+FORM = "truss"
+START = ("docker_server", "start_command")
+CONFIG = ("model_metadata", "vllm_config")
+MODELS = (("model_metadata", "repo_id"), ("model_metadata", "vllm_config", "model"))
+
+
+def matches(file: InputFile) -> bool:
+    """Whether the file has a Truss' start command, or its vLLM arguments."""
+    if START[0] not in file.text and CONFIG[1] not in file.text:
+        return False
+    return any(child(d, *START) or child(d, *CONFIG) for d in compose(file)[0])
+
+
+def read(file: InputFile) -> ParsedFile:
+    """The engine of the Truss."""
+    documents, problems = compose(file)
+    engines: list[ParsedEngine] = []
+    for document in documents:
+        start = child(document, *START)
+        found = _from_command(start, file) if start is not None else _from_config(document, file)
+        if start is not None and not found:
+            message = "the start command runs no vLLM server that sched-reader understands"
+            problems.append(Problem(message, place(start, file)))
+        env = environment(child(document, "environment_variables"), file)
+        version = _version(document, file)
+        engines += [
+            replace(
+                engine,
+                name=engine.name or plain_text(child(document, "model_name")),
+                env=env | dict(engine.env),
+                image_version=engine.image_version or version,
+            )
+            for engine in found
+        ]
+    return ParsedFile(file.path, FORM, tuple(engines), tuple(problems))
+
+
+def _from_command(start: yaml.Node, file: InputFile) -> tuple[ParsedEngine, ...]:
+    inner = embedded(start, file)
+    return engines_in_shell(inner.text, inner, FORM)
+
+
+def _from_config(document: yaml.Node, file: InputFile) -> tuple[ParsedEngine, ...]:
+    config = child(document, *CONFIG)
+    if config is None:
+        return ()
+    node = next((found for path in MODELS if (found := child(document, *path)) is not None), None)
+    arguments = [entry for entry in keywords(config, file) if entry.key != "model"]
+    unresolved = {}
+    if node is None:
+        unresolved["model"] = "model_metadata.repo_id is not in the file"
+    else:
+        text = word(node, file)
+        arguments.insert(0, ConfigEntry("model", text.text, text.origin, text.unknown))
+    return (
+        ParsedEngine(
+            FORM,
+            place(config, file),
+            entrypoint="api_server",
+            keywords=tuple(arguments),
+            unresolved=unresolved,
+        ),
+    )
+
+
+def _version(document: yaml.Node, file: InputFile) -> Known[str] | None:
+    """The release of the base image, or the one that the requirements pin."""
+    image = child(document, "base_image", "image")
+    version = known_release(
+        release_of_image(plain_text(image) or ""), place(image or document, file)
+    )
+    for pin in items(child(document, "requirements")):
+        stated = known_release(release_of_requirement(plain_text(pin) or ""), place(pin, file))
+        version = stated or version
+    return version
