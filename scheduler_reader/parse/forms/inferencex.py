@@ -1,0 +1,123 @@
+"""InferenceX benchmark files: flags of each role in one text, and srt-slurm recipes.
+
+A recipe hands `backend.vllm_config.<role>` to `python -m dynamo.vllm`; a boolean is a bare option.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import yaml
+
+from scheduler_reader.parse.embedded import embedded
+from scheduler_reader.parse.image_version import known_release, release_of_image
+from scheduler_reader.parse.input_file import InputFile
+from scheduler_reader.parse.option_text import option_text_words
+from scheduler_reader.parse.serve_command import ASSIGNMENT
+from scheduler_reader.parse.source import ParsedEngine, ParsedFile, Word
+from scheduler_reader.parse.yaml_arguments import environment, plain_text, text_word, word
+from scheduler_reader.parse.yaml_nodes import Entry, child, compose, entries, place, value_of
+from scheduler_reader.value import Known, Unknown, Value
+
+FORM = "bench"
+FLAGS = "_flags"
+ENVIRONMENTS = "_environment"
+
+
+def matches(file: InputFile) -> bool:
+    """Whether the file has a recipe for vLLM, or models with the flags of their roles."""
+    if "vllm_config" not in file.text and "decode_flags" not in file.text:
+        return False
+    return any(_roles(document) or _models(document) for document in compose(file)[0])
+
+
+def read(file: InputFile) -> ParsedFile:
+    """One engine for each role."""
+    documents, problems = compose(file)
+    engines = [engine for document in documents for engine in _engines(document, file)]
+    return ParsedFile(file.path, FORM, tuple(engines), tuple(problems))
+
+
+def _roles(document: yaml.Node) -> list[Entry]:
+    roles = child(document, "backend", "vllm_config")
+    found = entries(roles)
+    return [entry for entry in found if isinstance(entry.node, yaml.MappingNode)]
+
+
+def _models(document: yaml.Node) -> list[Entry]:
+    return [
+        entry
+        for entry in entries(document)
+        if any(part.key.endswith(FLAGS) for part in entries(entry.node))
+    ]
+
+
+def _engines(document: yaml.Node, file: InputFile) -> Iterator[ParsedEngine]:
+    for role in _roles(document):
+        yield _recipe_engine(document, role, file)
+    for model in _models(document):
+        env = _assignments(child(model.node, "env"), file)
+        for part in entries(model.node):
+            if part.key.endswith(FLAGS):
+                yield ParsedEngine(
+                    FORM,
+                    place(part.key_node, file),
+                    name=f"{model.key} {part.key.removesuffix(FLAGS)}",
+                    entrypoint="api_server",
+                    words=option_text_words(embedded(part.node, file)),
+                    env=env,
+                    unresolved={"model": f"{model.key} names a folder of weights, no Hub id"},
+                )
+
+
+def _recipe_engine(document: yaml.Node, role: Entry, file: InputFile) -> ParsedEngine:
+    image = child(document, "identity", "container", "image") or child(
+        document, "model", "container"
+    )
+    repository = child(document, "identity", "model", "repo")
+    found: list[Word] = []
+    if repository is not None:
+        found = [Word("--model", place(repository, file)), word(repository, file)]
+    for entry in entries(role.node):
+        found += _words(entry, file)
+    env = child(document, "backend", f"{role.key}{ENVIRONMENTS}")
+    path = plain_text(child(document, "model", "path"))
+    reason = f"model.path {path} names a folder of weights, no Hub id"
+    return ParsedEngine(
+        FORM,
+        place(role.key_node, file),
+        name=role.key,
+        entrypoint="dynamo",
+        words=tuple(found),
+        env=environment(env, file),
+        image_version=known_release(
+            release_of_image(plain_text(image) or ""), place(image or role.node, file)
+        ),
+        unresolved={} if repository is not None else {"model": reason},
+    )
+
+
+def _words(entry: Entry, file: InputFile) -> list[Word]:
+    name = text_word(f"--{entry.key}", entry.key_node, file)
+    value = value_of(entry.node)
+    if value is True or value is None:
+        return [name]
+    if value is False:
+        return [text_word(f"--no-{entry.key}", entry.key_node, file)]
+    return [name, word(entry.node, file)]
+
+
+def _assignments(node: yaml.Node | None, file: InputFile) -> dict[str, Value[str]]:
+    """`NAME=value NAME=value` in one text, or a map."""
+    if not isinstance(node, yaml.ScalarNode):
+        return environment(node, file)
+    env: dict[str, Value[str]] = {}
+    for found in option_text_words(embedded(node, file)):
+        match = ASSIGNMENT.fullmatch(found.text)
+        if match is not None:
+            env[match["name"]] = (
+                Unknown(found.unknown, found.origin)
+                if found.unknown
+                else Known(match["value"], found.origin)
+            )
+    return env
