@@ -72,10 +72,10 @@ def _where_from(setting: Setting, engine: ResolvedEngine) -> str:
 
 
 def _origin(origin: Origin, engine: ResolvedEngine) -> str:
-    """An origin in few words: the head of the report already names the file and the release."""
+    """An origin in few words: the head of the report names file and release, the JSON the source."""
     if origin.line is not None and origin.path == engine.parsed.origin.path:
         return f"line {origin.line}" + (f" ({origin.detail})" if origin.detail else "")
-    text, release = str(origin), engine.release.name
+    text, release = str(origin).partition(" (vllm/")[0], engine.release.name
     if text.startswith(f"default of vLLM {release}"):
         return "default" + text.removeprefix(f"default of vLLM {release}")
     return text.removeprefix(f"vLLM {release}: ")
