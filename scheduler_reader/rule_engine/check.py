@@ -73,6 +73,9 @@ class _Checker:
                 kind = "flag" if isinstance(node.op, ast.Not) else "number"
                 self._demand(node.operand, kind)
                 return kind
+            case ast.BinOp(op=ast.Add()) if self._kind(node.left) == "text":
+                self._demand(node.right, "text")
+                return "text"
             case ast.BinOp():
                 self._demand(node.left, "number")
                 self._demand(node.right, "number")
