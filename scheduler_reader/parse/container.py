@@ -92,13 +92,14 @@ def _could_be_arguments(words: tuple[Word, ...]) -> bool:
     """Whether words after a vLLM image may be vLLM's: at most a model before known options."""
     if not words:
         return True
-    if not words[0].text.startswith("-") and (
-        words[0].text.startswith(("/bin", "/usr")) or words[0].text.endswith((".sh", ".py"))
+    first = words[0].text
+    if not first.startswith("-") and (
+        first.startswith(("/bin/", "/usr/")) or first.endswith((".sh", ".py"))
     ):
         return False
     options = [word for word in words if word.text.startswith("--")]
     if not options:
-        return len(words) == 1 or words[0].text.startswith("-")
+        return first.startswith("-") or (len(words) == 1 and not first.isidentifier())
     return 2 * sum(map(_is_known, options)) >= len(options)
 
 

@@ -74,8 +74,7 @@ def closing(text: str, start: int) -> int:
             position += 2
             continue
         if character in "'\"":
-            end = text.find(character, position + 1)
-            position = len(text) if end < 0 else end + 1
+            position = _quote_end(text, position)
             continue
         if character in pairs:
             stack.append(pairs[character])
@@ -85,6 +84,14 @@ def closing(text: str, start: int) -> int:
                 return position + 1
         position += 1
     return len(text)
+
+
+def _quote_end(text: str, start: int) -> int:
+    """Index after the quote that opens at `start`; a backslash counts only in double quotes."""
+    position = start + 1
+    while position < len(text) and text[position] != text[start]:
+        position += 2 if text[position] == "\\" and text[start] == '"' else 1
+    return min(position + 1, len(text))
 
 
 def _pieces(text: str, lookup: Lookup, dialect: Dialect, depth: int) -> Iterator[Piece]:

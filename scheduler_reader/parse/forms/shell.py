@@ -16,7 +16,9 @@ SCRIPTS = frozenset({".sh", ".bash", ".zsh", ".slurm", ".sbatch"})
 PASTED = frozenset({"", ".txt", ".cmd", ".command"})
 SERVER = re.compile(r"\bvllm(?:\\\n|\s)+serve\b|vllm[./]entrypoints")
 SHEBANG = re.compile(r"#!\s*\S*(?:/env\s+)?\S*sh\b")
-DOCKERFILE = re.compile(r"^(?:FROM|ENTRYPOINT|CMD)\s", re.MULTILINE)
+OTHER_TEXT = re.compile(  # instructions of a Dockerfile, sections of a systemd unit
+    r"^(?:(?:FROM|ENTRYPOINT|CMD)\s|\[(?:Unit|Service|Container)\]\s*$)", re.MULTILINE
+)
 
 
 def matches(file: InputFile) -> bool:
@@ -54,8 +56,8 @@ def is_script(file: InputFile) -> bool:
 
 
 def is_other_text(file: InputFile) -> bool:
-    """Whether a text is a Dockerfile or YAML rather than shell."""
-    return DOCKERFILE.search(file.text) is not None or _is_yaml(file)
+    """Whether a text is a Dockerfile, a systemd unit or YAML rather than shell."""
+    return OTHER_TEXT.search(file.text) is not None or _is_yaml(file)
 
 
 def _is_yaml(file: InputFile) -> bool:
