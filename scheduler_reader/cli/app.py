@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from scheduler_reader import __version__
-from scheduler_reader.cli import diagnose, listing, parse
+from scheduler_reader.cli import diagnose, listing, parse, simulate
 
 
 def _print_version(wanted: bool) -> None:
@@ -42,5 +42,6 @@ def application() -> typer.Typer:
     )
     app.command("diagnose")(diagnose.diagnose)
     app.command("parse")(parse.parse)
+    app.command("simulate")(simulate.simulate)
     app.add_typer(listing.app, name="list")
     return app

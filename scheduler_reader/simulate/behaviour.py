@@ -1,0 +1,81 @@
+"""What the scheduler of one vLLM release does where releases differ.
+
+The mechanisms are code; which release has which is `compat_matrix/scheduler.yaml`, where every
+field below has its meaning, its releases and its source.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+from functools import cache
+from typing import Any, Literal
+
+from packaging.version import Version
+
+from scheduler_reader.data import documents
+from scheduler_reader.errors import DataError
+from scheduler_reader.knowledge.versions import Release
+
+FILE = "scheduler.yaml"
+
+
+@dataclass(frozen=True, slots=True)
+class Behaviour:
+    """The rules of one release; each field is an entry of `compat_matrix/scheduler.yaml`."""
+
+    threshold_spares_lone_request: bool
+    output_limit: Literal["none", "clip", "leave_out"]
+    floors_token_count: bool
+    scheduled_victim: Literal["stays", "withdrawn"]
+    victim_moves_position: Literal["none", "scheduled", "ahead"]
+    self_preemption_ends_pass: bool
+    preempted_output: Literal["applied", "stale"]
+
+    reserves_known_tokens: bool
+    window_reservation: Literal["full", "budget", "in_flight"]
+    unchunked_prefill: Literal["impossible", "passed_over", "ends_admission"]
+    passed_over_queue: Literal["common", "own"]
+    passed_over_reversed: bool
+    paces_alone: bool
+
+    keeps_scheduled_drafts: bool
+    preemption_drops_drafts: bool
+    prefill_drops_drafts: bool
+    rejection_needs_progress: bool
+    pads_admission: Literal["never", "held_for_length", "beside_decodes", "after_hits"]
+    hashes_accepted_drafts: bool
+
+    free_order: Literal["end", "window_unhashed_first", "unhashed_first"]
+    window_follows_output: bool
+
+    async_pipeline: Literal["refused", "one_output", "stages", "runner"]
+    runner_drafts_ngram: bool
+    queues_empty_steps: bool
+
+    refuses_threshold_above_length: bool
+
+
+@cache
+def behaviour_of(release: Release) -> Behaviour:
+    """The rules of a release; one older than all entries is read as the oldest of them."""
+    entries = documents("compat_matrix")[FILE]["behaviours"]
+    names = {field.name for field in fields(Behaviour)}
+    if names != set(entries):
+        raise DataError(f"{FILE}: no such behaviour, or none of it: {sorted(names ^ set(entries))}")
+    return Behaviour(
+        **{name: _value_at(release, entry["values"]) for name, entry in entries.items()}
+    )
+
+
+def oldest_simulated() -> Version:
+    """The release from which on every behaviour is known."""
+    entries = documents("compat_matrix")[FILE]["behaviours"].values()
+    return max(Version(entry["values"][0]["since"]) for entry in entries)
+
+
+def _value_at(release: Release, timeline: list[dict[str, Any]]) -> Any:
+    value = timeline[0]["value"]
+    for entry in timeline:
+        if Version(entry["since"]) <= release.version:
+            value = entry["value"]
+    return value

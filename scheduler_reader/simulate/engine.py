@@ -1,0 +1,55 @@
+"""The engine around the scheduler: batches in flight, and their outputs handed back in order."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable
+
+from scheduler_reader.knowledge.versions import Release
+from scheduler_reader.simulate.batch import Batch
+from scheduler_reader.simulate.behaviour import behaviour_of
+from scheduler_reader.simulate.config import EngineConfig, check, overlap_of
+from scheduler_reader.simulate.request import Request
+from scheduler_reader.simulate.scheduler import Scheduler
+
+# How many of a request's drafts the model accepts in a step: (request, drafts) -> accepted.
+Acceptance = Callable[[Request, int], int]
+
+
+class Engine:
+    """One engine of a release.  It has no clock: the caller says when a batch is done."""
+
+    def __init__(self, config: EngineConfig, release: Release, acceptance: Acceptance) -> None:
+        """Raises `UsageError` when the release refuses the settings."""
+        behaviour = behaviour_of(release)
+        check(config, behaviour, release.name)
+        self.overlap = overlap_of(config, behaviour)
+        self.queues_empty_steps = behaviour.queues_empty_steps
+        self.scheduler = Scheduler(config, behaviour, self.overlap)
+        self.in_flight: deque[Batch] = deque()
+        self._acceptance = acceptance
+
+    @property
+    def is_full(self) -> bool:
+        """Whether the oldest batch must be done before another can be queued."""
+        return len(self.in_flight) >= self.overlap.batches_in_flight
+
+    def add(self, request: Request) -> None:
+        """A request arrives."""
+        self.scheduler.add(request)
+
+    def launch(self) -> Batch:
+        """Schedule a step and queue it, empty or not."""
+        batch = self.scheduler.schedule()
+        for request, share in batch.shares.items():
+            if share.samples:
+                share.returned = 1
+                if share.drafts:
+                    share.returned += self._acceptance(request, share.drafts)
+        self.in_flight.append(batch)
+        return batch
+
+    def complete(self) -> tuple[Batch, list[Request]]:
+        """The oldest batch is done: that batch, and the requests that it finished."""
+        batch = self.in_flight.popleft()
+        return batch, self.scheduler.settle(batch)

@@ -1,0 +1,9 @@
+"""When the engine itself breaks."""
+
+from __future__ import annotations
+
+from scheduler_reader.errors import InputError
+
+
+class EngineError(InputError):
+    """vLLM accepts the options but fails an assertion of its own while it runs this workload."""
