@@ -93,6 +93,11 @@ def diagnose(
     )
     targets = read_targets(output or [])
     files, unreadable = read_inputs(configs or [], context.obj)
-    assessments = [assess(engine, request) for file in files for engine in file.engines]
+    assessments = [
+        assess(engine, request)
+        for file in files
+        for engine in file.engines
+        if not engine.is_unreadable
+    ]
     write_reports(assessments, unreadable, format, targets)
     raise typer.Exit(exit_code(assessments, unreadable, fail_on, require_facts))

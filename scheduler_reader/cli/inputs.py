@@ -35,8 +35,12 @@ def read_inputs(
             files.append(parse_command(command))
         except InputError as error:
             unreadable.append(Unreadable("<command line>", str(error)))
-    unreadable += [_without_engine(file) for file in files if not file.engines]
+    unreadable += [_without_engine(file) for file in files if _has_no_engine(file)]
     return files, unreadable
+
+
+def _has_no_engine(file: ParsedFile) -> bool:
+    return all(engine.is_unreadable for engine in file.engines)
 
 
 def _without_engine(file: ParsedFile) -> Unreadable:

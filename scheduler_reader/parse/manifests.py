@@ -10,7 +10,7 @@ import yaml
 from scheduler_reader.parse.input_file import InputFile
 from scheduler_reader.parse.kubernetes_objects import KubernetesObject, read_objects
 from scheduler_reader.parse.pod import PodReader, config_map_data
-from scheduler_reader.parse.source import ParsedEngine, ParsedFile, Problem
+from scheduler_reader.parse.source import PARSE_ERROR, ParsedEngine, ParsedFile, Problem
 from scheduler_reader.parse.yaml_nodes import child, entries, items
 
 
@@ -83,4 +83,4 @@ def _unreadable(file: InputFile, form: str, problem: Problem) -> list[ParsedEngi
     if "{{" in file.text:  # a chart's template: what it becomes is not in the file
         return []
     message = f"{problem.message} (line {problem.origin.line})"
-    return [ParsedEngine(form, file.origin(1), unresolved={"*parse_error": message})]
+    return [ParsedEngine(form, file.origin(1), unresolved={PARSE_ERROR: message})]

@@ -13,6 +13,7 @@ from typing import Any, Literal
 from scheduler_reader.parse.deployment import Deployment
 from scheduler_reader.value import Origin, Value
 
+PARSE_ERROR = "*parse_error"  # in `unresolved` of an engine whose file is broken
 Entrypoint = Literal["serve", "api_server", "llm", "dynamo"]
 
 
@@ -68,6 +69,11 @@ class ParsedEngine:
     image_version: Value[str] | None = None
     unresolved: Mapping[str, str] = field(default_factory=dict)
     deployment: Deployment | None = None
+
+    @property
+    def is_unreadable(self) -> bool:
+        """Whether nothing is known of the engine, because its file is broken."""
+        return PARSE_ERROR in self.unresolved
 
 
 @dataclass(frozen=True, slots=True)
