@@ -12,6 +12,7 @@ from scheduler_reader.resolve.model_shape import (
     is_multimodal,
     is_pooling,
     pools_last_token,
+    pools_whole_prompt,
 )
 from scheduler_reader.resolve.speculation import speculative_config
 from scheduler_reader.value import Known
@@ -36,6 +37,10 @@ def resolve_chunked_prefill(case: Case) -> Known[Any]:
 
 def resolve_budget(case: Case) -> Known[Any]:
     """`max_num_batched_tokens`: the tier's default, raised, doubled and capped as that release does."""
+    if case.follows("whole_prompt_pooling_sets_budget") and pools_whole_prompt(case):
+        least = table("batching")["v0"]["least_unchunked_tokens"]
+        tokens = max(case.get("max_model_len"), least)
+        return case.by_behaviour(tokens, "whole_prompt_pooling_sets_budget")
     written = case.written(BUDGET)
     if written is not None and written.value is not None:
         return written

@@ -12,6 +12,7 @@ from scheduler_reader.resolve.model_shape import (
     is_multimodal,
     is_pooling,
     pools_last_token,
+    pools_whole_prompt,
     uses_sparse_attention,
 )
 from scheduler_reader.value import Known
@@ -22,6 +23,8 @@ NAME = "enable_prefix_caching"
 def resolve_prefix_caching(case: Case) -> Known[Any]:
     """`enable_prefix_caching`.  None in the V0 engine when nobody asks for it: off."""
     written = case.written(NAME)
+    if case.follows("whole_prompt_pooling_is_not_cached") and pools_whole_prompt(case):
+        return case.by_behaviour(False, "whole_prompt_pooling_is_not_cached")
     if case.get("engine") == "V0":
         return _in_v0(case, written)
     recurrent = has_recurrent_layers(case)

@@ -126,6 +126,9 @@ def _model(case: Case, data: Range) -> str | None:
             continue
         if case.get(name) in unsupported["value"]:
             return f"{name} {case.get(name)}"
+    architectures = case.pick(data["architectures"])
+    if architectures is not None and case.architecture in architectures["value"]:
+        return case.architecture
     if case.within(data["pooling"]) and is_pooling(case):
         return "pooling models"
     if case.within(data["recurrent_layers"]) and has_recurrent_layers(case):

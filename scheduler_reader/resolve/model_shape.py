@@ -27,8 +27,8 @@ def is_pooling(case: Case) -> bool:
 def pools_last_token(case: Case) -> bool:
     """Whether a pooling model reads the last token only, so that its prefill can be cut.
 
-    The pooler configuration decides; without one, decoder models pool the last token and
-    encoders (no causal attention) the first or all.
+    The pooler configuration decides; without one, decoder models pool the last token in newer
+    releases, and encoders (no causal attention) the first or all.
     """
     for name in ("pooler_config", "override_pooler_config"):
         config = case.argument(name)
@@ -36,7 +36,14 @@ def pools_last_token(case: Case) -> bool:
             pooling = config.get("seq_pooling_type") or config.get("pooling_type")
             if pooling is not None:
                 return str(pooling).upper() == "LAST"
+    if not case.follows("decoders_pool_last_token"):
+        return False
     return not case.is_model_known or case.architecture.endswith(DECODERS)
+
+
+def pools_whole_prompt(case: Case) -> bool:
+    """Whether a pooling model reads more than the last token, so that its prefill stays whole."""
+    return is_pooling(case) and not pools_last_token(case)
 
 
 def has_recurrent_layers(case: Case) -> bool:

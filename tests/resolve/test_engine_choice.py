@@ -56,3 +56,9 @@ def test_engine(resolved, version, gpu, arguments, env, engine):
 def test_model_runner(resolved, version, config, arguments, env, runner):
     engine = resolved(arguments, version=version, config=config, env=env)
     assert engine.model_runner.value == runner
+
+
+def test_classes_that_only_v0_has(resolved):
+    jamba = {"architectures": ["JambaForCausalLM"]}
+    assert resolved(version="0.9.2", config=jamba).engine == "V0"
+    assert resolved(version="0.10.1", config=jamba).engine == "V1"
