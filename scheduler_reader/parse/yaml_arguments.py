@@ -1,12 +1,13 @@
 """Arguments that a YAML form holds as data: lists of words, maps of options, environments.
 
 Values are the text that a tool writes when it prints them.  `$(NAME)` has the value of the same
-environment, as in a Kubernetes container; a template's `{{ }}` is never evaluated.
+environment, as in a Kubernetes container; a template's `{{ }}` and `${…}` are never evaluated.
 """
 
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping
 
 import yaml
@@ -16,6 +17,8 @@ from scheduler_reader.parse.input_file import InputFile
 from scheduler_reader.parse.source import ConfigEntry, Word
 from scheduler_reader.parse.yaml_nodes import Entry, child, entries, items, place, value_of
 from scheduler_reader.value import Known, Unknown, Value
+
+SUBSTITUTION = re.compile(r"\$\{[A-Za-z_][^{}]*\}")  # of envsubst, Terraform and the like
 
 Environment = Mapping[str, Value[str]]
 
@@ -47,6 +50,9 @@ def word(node: yaml.Node, file: InputFile, env: Environment | None = None) -> Wo
 def text_word(text: str, node: yaml.Node, file: InputFile, env: Environment | None = None) -> Word:
     """A text that stands at a node as one word, its references looked up."""
     whole, unknown = joined(expand(text, lambda name: _lookup(env or {}, name), "kubernetes"))
+    substituted = SUBSTITUTION.search(whole)
+    if unknown is None and substituted is not None:
+        unknown = f"{substituted[0]} is replaced before the file is used"
     return Word(whole, place(node, file), unknown)
 
 
