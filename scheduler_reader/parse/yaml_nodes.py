@@ -79,11 +79,12 @@ def entries(node: yaml.Node | None) -> Iterator[Entry]:
 
 
 def child(node: yaml.Node | None, *path: str) -> yaml.Node | None:
-    """The node below a path of keys, or None."""
+    """The node below a path of keys, or None; the last of equal keys, after those merged in."""
     for key in path:
         if node is None:
             return None
-        node = next((entry.node for entry in entries(node) if entry.key == key), None)
+        found = [entry.node for entry in entries(node) if entry.key == key]
+        node = found[-1] if found else None
     return node
 
 

@@ -48,5 +48,9 @@ def test_recorded_file(entry: dict[str, Any], shared: Path) -> None:
     if not is_core and len(got["engines"]) != len(want):
         return
     assert len(got["engines"]) == len(want)
-    for expected, engine in zip(want, got["engines"], strict=True):
-        assert engine_diff(expected, engine, is_core) == []
+    left = list(got["engines"])
+    for expected in want:
+        differences = [engine_diff(expected, engine, is_core) for engine in left]
+        closest = min(range(len(left)), key=lambda index: len(differences[index]))
+        assert differences[closest] == []
+        left.pop(closest)
