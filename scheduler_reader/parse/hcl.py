@@ -226,7 +226,7 @@ class HclDocument:
         if not self.starts:
             self.starts = [0, *(match.end() for match in re.finditer("\n", self.text))]
         line = bisect_right(self.starts, position) - 1
-        return yaml.Mark("", position, line, position - self.starts[line], None, None)
+        return yaml.Mark("", position, line, position - self.starts[line], None, 0)
 
 
 def _camel(name: str) -> str:

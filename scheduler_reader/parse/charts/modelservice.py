@@ -16,6 +16,7 @@ import yaml
 from scheduler_reader.parse.image_version import known_release, release_of_image
 from scheduler_reader.parse.input_file import InputFile
 from scheduler_reader.parse.pod import PodReader
+from scheduler_reader.parse.pod_deployment import pod_deployment
 from scheduler_reader.parse.source import ParsedEngine, Problem, Word
 from scheduler_reader.parse.yaml_arguments import (
     environment,
@@ -76,9 +77,10 @@ def read_engines(
 def _engine(
     document: yaml.Node, role: Role, container: yaml.Node, file: InputFile, form: str
 ) -> Iterator[ParsedEngine]:
+    surroundings = pod_deployment(role.node, container, child(role.node, "replicas"), file)
     if plain_text(child(container, "modelCommand")) not in WRITTEN_BY_CHART:
         pods = PodReader(file, form)
-        for engine in pods.container_engines(pods.container(container)):
+        for engine in pods.container_engines(pods.container(container, surroundings)):
             yield replace(engine, name=role.name)
         return
     env = environment(child(container, "env"), file)
@@ -96,6 +98,7 @@ def _engine(
             release_of_image(plain_text(image) or ""), place(image or container, file)
         ),
         unresolved={} if model else {"model": reason},
+        deployment=surroundings,
     )
 
 

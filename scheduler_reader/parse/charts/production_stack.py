@@ -12,8 +12,10 @@ from collections.abc import Iterable, Iterator
 import yaml
 
 from scheduler_reader.parse.argument_names import argument_named
+from scheduler_reader.parse.deployment import Deployment
 from scheduler_reader.parse.image_version import known_release, release_of_image
 from scheduler_reader.parse.input_file import InputFile
+from scheduler_reader.parse.quantity import cores, count, kubernetes_bytes
 from scheduler_reader.parse.source import ParsedEngine, Problem, Word
 from scheduler_reader.parse.yaml_arguments import (
     environment,
@@ -74,6 +76,7 @@ def read_engines(
                     release_of_image(image), place(child(model, "tag") or model, file)
                 ),
                 unresolved=_unresolved(model),
+                deployment=_deployment(model, file),
             )
         )
     return engines, problems
@@ -169,6 +172,22 @@ def _implied(
     if config is not None and child(config, "enablePrefixCaching") is None:
         yield Word("--no-enable-prefix-caching", place(config, file))
     yield from transfer_config(child(model, "lmcacheConfig"), config, file)
+
+
+def _deployment(model: yaml.Node, file: InputFile) -> Deployment:
+    """What the chart asks for, in keys of its own."""
+
+    def stated(key: str) -> Word | None:
+        node = child(model, key)
+        return word(node, file) if plain_text(node) is not None and node is not None else None
+
+    return Deployment(
+        replicas=count(stated("replicaCount")),
+        gpu_request=count(stated("requestGPU")),
+        shared_memory_bytes=kubernetes_bytes(stated("shmSize")),
+        cpu_limit=cores(stated("limitCPU")),
+        memory_limit_bytes=kubernetes_bytes(stated("limitMemory")),
+    )
 
 
 def _printed(option: str, entry: Entry, file: InputFile) -> list[Word]:

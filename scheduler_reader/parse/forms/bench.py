@@ -13,11 +13,12 @@ from collections.abc import Iterator, Mapping
 import yaml
 
 from scheduler_reader.knowledge.flags import any_release_table
+from scheduler_reader.parse.argument_names import argument_named
 from scheduler_reader.parse.embedded import embedded
 from scheduler_reader.parse.input_file import InputFile
 from scheduler_reader.parse.option_text import option_text_words
 from scheduler_reader.parse.source import Entrypoint, ParsedEngine, ParsedFile, Problem, Word
-from scheduler_reader.parse.yaml_arguments import environment, option, plain_text, word
+from scheduler_reader.parse.yaml_arguments import environment, keywords, option, plain_text, word
 from scheduler_reader.parse.yaml_nodes import Entry, child, compose, entries, items, place
 
 FORM = "bench"
@@ -26,11 +27,14 @@ OFFLINE = "parameters"
 COMMON = "common_parameters"
 ENVIRONMENT = ("server_environment_variables", "environment_variables")
 EVALUATION = ("model_name", "server_args")
+HARNESS = ("model_name", "tasks")
 
 
 def matches(file: InputFile) -> bool:
     """Whether the file holds benchmark tests, or the evaluation of a model behind a server."""
-    if not any(mark in file.text for mark in (*SERVER, '"parameters"', EVALUATION[1])):
+    if not any(
+        mark in file.text for mark in (*SERVER, '"parameters"', EVALUATION[1], "num_fewshot")
+    ):
         return False
     documents, _ = compose(_as_yaml(file))
     return any(_tests(document) or _is_evaluation(document) for document in documents)
@@ -118,10 +122,28 @@ def _single(entry: Entry) -> yaml.Node:
 
 
 def _is_evaluation(document: yaml.Node) -> bool:
-    return all(child(document, key) is not None for key in EVALUATION)
+    return any(
+        all(child(document, key) is not None for key in keys) for keys in (EVALUATION, HARNESS)
+    )
+
+
+def _harness(document: yaml.Node, file: InputFile) -> ParsedEngine:
+    """An lm-eval config: arguments of the offline LLM among the harness's own keys."""
+    model = child(document, "model_name")
+    own = [entry for entry in keywords(document, file) if argument_named(entry.key) == entry.key]
+    return ParsedEngine(
+        FORM,
+        place(document, file),
+        entrypoint="llm",
+        words=(Word("--model", place(model, file)), word(model, file)) if model else (),
+        keywords=tuple(own),
+        env=environment(child(document, "env_vars"), file),
+    )
 
 
 def _evaluation(document: yaml.Node, file: InputFile) -> ParsedEngine:
+    if child(document, "server_args") is None:
+        return _harness(document, file)
     arguments = child(document, "server_args")
     model = child(document, "model_name")
     words: tuple[Word, ...] = (word(model, file),) if model is not None else ()

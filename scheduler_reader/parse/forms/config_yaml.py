@@ -11,7 +11,9 @@ from scheduler_reader.parse.source import ConfigEntry, ParsedEngine, ParsedFile
 from scheduler_reader.parse.yaml_nodes import compose, duplicate_keys, entries, place, value_of
 
 FORM = "config-yaml"
-FOREIGN_KEYS = frozenset({"apiVersion", "kind", "services", "jobs", "resources", "spec"})
+FOREIGN_KEYS = frozenset(
+    {"apiVersion", "kind", "services", "jobs", "resources", "spec", "backend", "engine_args"}
+)
 
 
 def matches(file: InputFile) -> bool:

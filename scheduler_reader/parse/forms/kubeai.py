@@ -9,6 +9,7 @@ from collections.abc import Iterator
 
 import yaml
 
+from scheduler_reader.parse.accelerators import accelerator
 from scheduler_reader.parse.image_version import known_release, release_of_image
 from scheduler_reader.parse.input_file import InputFile
 from scheduler_reader.parse.source import ParsedEngine, ParsedFile, Problem, Word
@@ -74,6 +75,7 @@ def _engine(name: str | None, spec: yaml.Node, file: InputFile) -> ParsedEngine:
             release_of_image(plain_text(image) or ""), place(image or spec, file)
         ),
         unresolved={} if model else {"model": reason},
+        deployment=accelerator(child(spec, "resourceProfile"), file),
     )
 
 

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 import yaml
 
+from scheduler_reader.parse.deployment import Deployment
 from scheduler_reader.parse.embedded import embedded
 from scheduler_reader.parse.image_version import known_release, release_of_requirement
 from scheduler_reader.parse.input_file import InputFile
@@ -103,8 +104,18 @@ def _engine(config: yaml.Node, file: InputFile, around: _Around) -> ParsedEngine
         implied=tuple(Word(text, origin) for text in ("--distributed-executor-backend", "ray")),
         env=around.env,
         image_version=around.version,
+        deployment=_hardware(config, file),
         unresolved={} if model else {"model": "neither model_source nor model_id is in the file"},
     )
+
+
+def _hardware(config: yaml.Node, file: InputFile) -> Deployment | None:
+    """The product that every GPU of the model must be; how many follows from the arguments."""
+    node = child(config, "accelerator_type")
+    product = plain_text(node)
+    if node is None or product is None:
+        return None
+    return Deployment(gpu_product=Known(product, place(node, file)))
 
 
 def _model(loading: yaml.Node, file: InputFile) -> tuple[ConfigEntry, ...]:

@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import yaml
 
+from scheduler_reader.parse.accelerators import accelerator
 from scheduler_reader.parse.embedded import embedded
 from scheduler_reader.parse.expand import Piece
 from scheduler_reader.parse.image_version import (
@@ -62,6 +63,7 @@ def _engines(task: yaml.Node, file: InputFile) -> list[ParsedEngine]:
             name=engine.name or name,
             env=env | dict(engine.env),
             image_version=engine.image_version or version,
+            deployment=accelerator(child(task, "resources", "accelerators"), file),
         )
         for engine in engines_in_shell(inner.text, inner, FORM, variables=variables)
     ]

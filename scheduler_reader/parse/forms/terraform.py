@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 
@@ -23,6 +24,9 @@ from scheduler_reader.parse.yaml_nodes import child, entries, items, place
 
 FORM = "terraform"
 SUFFIXES = (".tf", ".hcl", ".tfvars", ".nomad", ".tofu")
+SERVER = re.compile(
+    r"vllm[\s\"',]+serve\b|vllm[./]entrypoints|vllm[\w-]*:[\w$]|vllm-openai|servingEngineSpec"
+)
 ECS_KEYS = ("entryPoint", "entrypoint", "essential", "portMappings", "environment")
 
 
@@ -35,8 +39,8 @@ class _Inner(Excerpt):
 
 
 def matches(file: InputFile) -> bool:
-    """Whether the file is HCL and says something of vLLM."""
-    return file.suffix in SUFFIXES and "vllm" in file.text.lower()
+    """Whether the file is HCL with a command, an image or values of a vLLM server."""
+    return file.suffix in SUFFIXES and SERVER.search(file.text) is not None
 
 
 def read(file: InputFile) -> ParsedFile:
@@ -46,7 +50,8 @@ def read(file: InputFile) -> ParsedFile:
     engines = list(reader.engines(root)) or list(read_engines(root, file, FORM))
     problems = [*reader.problems, *reader.pods.problems]
     if not engines and not problems:
-        line = file.text.count("\n", 0, file.text.lower().index("vllm")) + 1
+        mention = SERVER.search(file.text)
+        line = file.text.count("\n", 0, mention.start() if mention else 0) + 1
         message = "names vLLM, but no command or values that start it are understood"
         problems.append(Problem(message, file.origin(line)))
     return ParsedFile(file.path, FORM, tuple(engines), tuple(problems))

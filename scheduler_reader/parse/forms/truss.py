@@ -1,4 +1,8 @@
-"""Truss (Baseten): the `start_command` of a docker server, or the `vllm_config` of a model."""
+"""Truss (Baseten): the `start_command` of a docker server, or the arguments in `model_metadata`.
+
+`vllm_config` and `engine_args` go to AsyncEngineArgs by the Truss' own model.py, which also may
+hold more; a Truss with vLLM but neither says no more than that.
+"""
 
 from __future__ import annotations
 
@@ -6,6 +10,7 @@ from dataclasses import replace
 
 import yaml
 
+from scheduler_reader.parse.accelerators import accelerator
 from scheduler_reader.parse.embedded import embedded
 from scheduler_reader.parse.image_version import (
     known_release,
@@ -21,15 +26,14 @@ from scheduler_reader.value import Known
 
 FORM = "truss"
 START = ("docker_server", "start_command")
-CONFIG = ("model_metadata", "vllm_config")
-MODELS = (("model_metadata", "repo_id"), ("model_metadata", "vllm_config", "model"))
+METADATA = "model_metadata"
+CONFIGS = ("vllm_config", "engine_args")
 
 
 def matches(file: InputFile) -> bool:
-    """Whether the file has a Truss' start command, or its vLLM arguments."""
-    if START[0] not in file.text and CONFIG[1] not in file.text:
-        return False
-    return any(child(d, *START) or child(d, *CONFIG) for d in compose(file)[0])
+    """Whether the file is a Truss' with a start command, or one that installs vLLM."""
+    has_key = START[0] in file.text or METADATA in file.text
+    return has_key and "vllm" in file.text.lower() and any(map(_is_truss, compose(file)[0]))
 
 
 def read(file: InputFile) -> ParsedFile:
@@ -42,6 +46,9 @@ def read(file: InputFile) -> ParsedFile:
         if start is not None and not found:
             message = "the start command runs no vLLM server that sched-reader understands"
             problems.append(Problem(message, place(start, file)))
+        elif not found and _is_truss(document):
+            message = "installs vLLM, but its arguments are in the Truss' model.py, not here"
+            problems.append(Problem(message, place(document, file)))
         env = environment(child(document, "environment_variables"), file)
         version = _version(document, file)
         engines += [
@@ -50,10 +57,23 @@ def read(file: InputFile) -> ParsedFile:
                 name=engine.name or plain_text(child(document, "model_name")),
                 env=env | dict(engine.env),
                 image_version=engine.image_version or version,
+                deployment=accelerator(child(document, "resources", "accelerator"), file),
             )
             for engine in found
         ]
     return ParsedFile(file.path, FORM, tuple(engines), tuple(problems))
+
+
+def _is_truss(document: yaml.Node) -> bool:
+    if child(document, *START) is not None or _config(document) is not None:
+        return True
+    pins = (plain_text(pin) or "" for pin in items(child(document, "requirements")))
+    return child(document, METADATA) is not None and any(pin.startswith("vllm") for pin in pins)
+
+
+def _config(document: yaml.Node) -> yaml.Node | None:
+    found = (child(document, METADATA, key) for key in CONFIGS)
+    return next((node for node in found if node is not None), None)
 
 
 def _from_command(start: yaml.Node, file: InputFile) -> tuple[ParsedEngine, ...]:
@@ -62,10 +82,10 @@ def _from_command(start: yaml.Node, file: InputFile) -> tuple[ParsedEngine, ...]
 
 
 def _from_config(document: yaml.Node, file: InputFile) -> tuple[ParsedEngine, ...]:
-    config = child(document, *CONFIG)
+    config = _config(document)
     if config is None:
         return ()
-    node = next((found for path in MODELS if (found := child(document, *path)) is not None), None)
+    node = child(document, METADATA, "repo_id") or child(config, "model")
     arguments = [entry for entry in keywords(config, file) if entry.key != "model"]
     unresolved = {}
     if node is None:
