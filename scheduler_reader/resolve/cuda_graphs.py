@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from scheduler_reader.resolve.case import Blocked, Case, Range, table
-from scheduler_reader.resolve.engine_choice import OFF
+from scheduler_reader.resolve.engine_choice import OFF, asks_for_v0
 from scheduler_reader.resolve.model_shape import (
     has_recurrent_layers,
     is_encoder_decoder,
@@ -63,6 +63,8 @@ def mode_at_capture(case: Case) -> Known[Any]:
         return case.by_default("NONE", "the V0 engine captures its own decode graphs")
     if case.get("enforce_eager"):
         return case.decided("NONE", "enforce_eager")
+    if case.follows("fallback_turns_compilation_off") and asks_for_v0(case):
+        return case.by_behaviour("NONE", "fallback_turns_compilation_off")
     mode = _given_mode(case) or _default_mode(case)
     return _lowered(case, _without_compilation(case, mode), "lowered")
 

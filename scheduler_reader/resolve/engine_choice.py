@@ -21,7 +21,7 @@ def resolve_engine(case: Case) -> Known[Any]:
         return case.by_default("V0", "the V0 engine, V1 is not yet the default")
     if not case.follows("v0_engine_exists"):
         return case.by_default("V1", "the only engine")
-    reason = _fallback_reason(case)
+    reason = fallback_reason(case)
     if reason is not None:
         return case.decided("V0", f"V1 does not support {reason}, so V0 runs")
     return case.by_default("V1", "the V1 engine")
@@ -48,7 +48,13 @@ def resolve_model_runner(case: Case) -> Known[Any]:
     return case.by_default("V2", "model runner of this model")
 
 
-def _fallback_reason(case: Case) -> str | None:
+def asks_for_v0(case: Case) -> bool:
+    """Whether VLLM_USE_V1=0 is set or something makes vLLM fall back, whichever engine then runs."""
+    switch = case.variable("VLLM_USE_V1")
+    return switch.value in OFF if switch is not None else fallback_reason(case) is not None
+
+
+def fallback_reason(case: Case) -> str | None:
     """The first thing that V1 does not support in this release, in words."""
     data = table("v1_fallback")
     for row in data["settings"]:

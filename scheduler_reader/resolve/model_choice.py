@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 from scheduler_reader.knowledge.flags import FlagTable
@@ -61,7 +62,7 @@ def _with_quantization(facts: ModelFacts, flag: str | None) -> ModelFacts:
 
     if not flag or facts.quantization is not None:
         return facts
-    return facts.model_copy(update={"quantization": from_flag(flag), "weight_bytes": None})
+    return replace(facts, quantization=from_flag(flag), weight_bytes=None)
 
 
 def _with_overrides(
@@ -82,7 +83,7 @@ def _with_overrides(
     rope = settings.get("rope_scaling")
     if isinstance(rope, Known) and isinstance(rope.value, Mapping):
         changes["rope_scaling"] = dict(rope.value)
-    return facts.model_copy(update=changes) if changes else facts
+    return replace(facts, **changes) if changes else facts
 
 
 def _rope_key(release: str) -> str:

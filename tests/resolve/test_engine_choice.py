@@ -62,3 +62,9 @@ def test_classes_that_only_v0_has(resolved):
     jamba = {"architectures": ["JambaForCausalLM"]}
     assert resolved(version="0.9.2", config=jamba).engine == "V0"
     assert resolved(version="0.10.1", config=jamba).engine == "V1"
+
+
+def test_0_11_0_has_only_v1_and_a_fall_back_costs_its_graphs(resolved):
+    engine = resolved("--max-num-partial-prefills 4", version="0.11.0")
+    assert (engine.engine, engine.get("cudagraph_mode")) == ("V1", "NONE")
+    assert resolved(version="0.11.0", env={"VLLM_USE_V1": "0"}).engine == "V1"
