@@ -12,6 +12,7 @@ from __future__ import annotations
 import hashlib
 import json
 import tempfile
+from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -48,6 +49,13 @@ def documents(name: str, under: str = "") -> dict[str, Any]:
     `under` keeps the paths that start with it: `documents("compat_matrix", "gpus/")`.
     """
     return {path: doc for path, doc in _compiled(name).items() if path.startswith(under)}
+
+
+def with_tuples(document: Mapping[str, Any]) -> dict[str, Any]:
+    """The fields of a document as a frozen record holds them: a tuple where YAML has a list."""
+    return {
+        name: tuple(field) if isinstance(field, list) else field for name, field in document.items()
+    }
 
 
 @cache

@@ -4,42 +4,39 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import Annotated, Any, Literal
-
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+from typing import Any, ClassVar, Literal
 
 from scheduler_reader.data import documents
 from scheduler_reader.errors import InputError, UsageError
+from scheduler_reader.validation import validated
+
+LENGTHS = ("input_tokens", "output_tokens")
 
 
-class Lengths(BaseModel):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Lengths:
     """A distribution of token counts, exactly one of the fields: a number, a range, or a law."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    __pydantic_config__: ClassVar[dict[str, str]] = {"extra": "forbid"}
 
-    constant: Annotated[int, Field(ge=1)] | None = None
+    constant: int | None = None
     uniform: tuple[int, int] | None = None  # both ends included
     normal: dict[Literal["mean", "std"], float] | None = None
     lognormal: dict[Literal["mean", "std"], float] | None = None  # of the lengths themselves
 
-    @model_validator(mode="before")
-    @classmethod
-    def _from_number(cls, data: Any) -> Any:
-        is_number = isinstance(data, int | float) and not isinstance(data, bool)
-        return {"constant": data} if is_number else data
-
-    @model_validator(mode="after")
-    def _exactly_one(self) -> Lengths:
-        given = [n for n in ("constant", "uniform", "normal", "lognormal") if getattr(self, n)]
-        if len(given) != 1:
+    def __post_init__(self) -> None:
+        given = (self.constant, self.uniform, self.normal, self.lognormal)
+        if sum(law is not None for law in given) != 1:
             raise ValueError("give one of: a number, uniform, normal, lognormal")
+        if self.constant is not None and not self.constant >= 1:
+            raise ValueError("a length is at least 1 token")
         if self.uniform and not 1 <= self.uniform[0] <= self.uniform[1]:
             raise ValueError("uniform needs 1 <= low <= high")
         for law in (self.normal, self.lognormal):
             if law is not None and not (law.get("mean", 0) >= 1 and law.get("std", -1) >= 0):
                 raise ValueError("a law needs mean >= 1 and std >= 0")
-        return self
 
     @property
     def mean(self) -> float:
@@ -68,33 +65,54 @@ class Lengths(BaseModel):
         return self.mean if law is None else law["mean"] + 2 * law["std"]
 
 
-class Workload(BaseModel):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Workload:
     """A load protocol and the lengths of its requests."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    __pydantic_config__: ClassVar[dict[str, str]] = {"extra": "forbid"}
 
     protocol: Literal["closed-loop", "open-loop"] = "closed-loop"
-    concurrency: int | None = Field(default=None, ge=1)
-    rate: float | None = Field(default=None, gt=0)  # requests per second
-    num_requests: int = Field(default=640, ge=1)
+    concurrency: int | None = None
+    rate: float | None = None  # requests per second
+    num_requests: int = 640
     start: Literal["burst", "steady"] = "burst"
     input_tokens: Lengths
     output_tokens: Lengths
-    prefix_cache_hit_rate: float = Field(default=0.0, ge=0, le=1)
+    prefix_cache_hit_rate: float = 0.0
     name: str | None = None
 
-    @model_validator(mode="after")
-    def _protocol_has_its_number(self) -> Workload:
+    def __post_init__(self) -> None:
+        if self.concurrency is not None and not self.concurrency >= 1:
+            raise ValueError("concurrency must be at least 1")
+        if self.rate is not None and not self.rate > 0:
+            raise ValueError("rate must be positive")
+        if not self.num_requests >= 1:
+            raise ValueError("num_requests must be at least 1")
+        if not 0 <= self.prefix_cache_hit_rate <= 1:
+            raise ValueError("prefix_cache_hit_rate must be between 0 and 1")
         if self.protocol == "closed-loop" and self.concurrency is None:
             raise ValueError("a closed loop needs concurrency")
         if self.protocol == "open-loop" and self.rate is None:
             raise ValueError("an open loop needs rate (requests per second)")
-        return self
 
     def replaced(self, fields: Mapping[str, Any]) -> Workload:
-        """A copy with some fields replaced, checked; a bad value is a `UsageError`."""
-        known = self.model_dump(exclude_none=True)
-        return read_workload({**known, **fields, "name": None} if fields else known, "workload")
+        """A copy with some fields replaced, without the name; a bad value is a `UsageError`."""
+        if not fields:
+            return self
+        numbers = {name: fields[name] for name in LENGTHS if _is_number(fields.get(name))}
+        try:
+            lengths = {name: Lengths(constant=number) for name, number in numbers.items()}
+            return replace(self, **{**fields, **lengths, "name": None})
+        except ValueError as error:
+            raise UsageError(f"workload: {error}") from None
+
+    def as_file(self) -> dict[str, Any]:
+        """The workload as a file states it: a length is a number or one law, no field is null."""
+        stated = _without_none(asdict(self))
+        for name in LENGTHS:
+            lengths = _without_none(stated[name])
+            stated[name] = lengths.get("constant", lengths)
+        return stated
 
 
 def load_workload(name: str) -> Workload:
@@ -126,13 +144,21 @@ def read_workload(content: Any, place: str) -> Workload:
     """A workload from the content of a file; `UsageError` names `place` and the bad field."""
     if not isinstance(content, dict):
         raise UsageError(f"{place}: a workload is a mapping such as {{concurrency: 64, …}}")
+    numbers = {
+        name: {"constant": content[name]} for name in LENGTHS if _is_number(content.get(name))
+    }
     try:
-        return Workload.model_validate(content)
-    except ValidationError as error:
-        first = error.errors()[0]
-        field = ".".join(str(part) for part in first["loc"])
-        message = first["msg"].removeprefix("Value error, ")
-        raise UsageError(f"{place}: {field + ': ' if field else ''}{message}") from None
+        return validated(Workload, content | numbers)
+    except ValueError as error:
+        raise UsageError(f"{place}: {error}") from None
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+def _without_none(fields: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in fields.items() if value is not None}
 
 
 def _parsed(text: str) -> Any:
@@ -158,14 +184,13 @@ DEFAULT_WORKLOAD = Workload(
 )
 
 
-class Slo(BaseModel):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Slo:
     """Latency objectives of a request in milliseconds; None: no objective."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
-    ttft_ms: float | None = Field(default=None, gt=0)
-    itl_ms: float | None = Field(default=None, gt=0)  # a request's own 99th-percentile gap
-    tpot_ms: float | None = Field(default=None, gt=0)  # a request's mean gap
+    ttft_ms: float | None = None
+    itl_ms: float | None = None  # a request's own 99th-percentile gap
+    tpot_ms: float | None = None  # a request's mean gap
 
     @property
     def is_set(self) -> bool:

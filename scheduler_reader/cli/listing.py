@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from dataclasses import asdict
 from enum import StrEnum
 from typing import Annotated, Any
 
@@ -63,7 +64,7 @@ def gpus(format: FormatOption = Format.terminal) -> None:
 
     known = all_gpus()
     if format is Format.json:
-        _print_json({"gpus": [gpu.model_dump(mode="json") for gpu in known]})
+        _print_json({"gpus": [asdict(gpu) for gpu in known]})
         return
     rows = [
         (
@@ -85,7 +86,7 @@ def models(format: FormatOption = Format.terminal) -> None:
 
     known = all_models()
     if format is Format.json:
-        _print_json({"models": [model.model_dump(mode="json") for model in known]})
+        _print_json({"models": [asdict(model) for model in known]})
         return
     rows = [
         (
@@ -133,7 +134,7 @@ def workloads(format: FormatOption = Format.terminal) -> None:
 
     known = presets()
     if format is Format.json:
-        _print_json({"workloads": [load.model_dump(exclude_none=True) for load in known]})
+        _print_json({"workloads": [load.as_file() for load in known]})
         return
     rows = [
         (load.name or "", load.protocol, load.input_tokens.summary, load.output_tokens.summary)

@@ -3,31 +3,29 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
+from dataclasses import dataclass
 from functools import cache
 from typing import Literal
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
-
-from scheduler_reader.data import documents
+from scheduler_reader.data import documents, with_tuples
 from scheduler_reader.errors import DataError, UsageError
 
 GIB = 1024**3
 
 
-class Gpu(BaseModel):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Gpu:
     """One GPU of `compat_matrix/gpus/`.  Peaks are dense (no sparsity) and per second."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     name: str  # catalogue name: h100-sxm
     title: str  # NVIDIA H100 SXM 80 GB
     device_name: str  # as torch.cuda.get_device_name() says: vLLM looks for "a100" in it
     vendor: Literal["nvidia", "amd"] = "nvidia"
-    memory_bytes: int = Field(gt=0)  # total memory as CUDA reports it, not the marketing figure
-    memory_bandwidth_bytes_per_s: float = Field(gt=0)
-    flops_per_s: dict[
-        str, float
-    ]  # by dtype: bfloat16, float16, fp8, int8, fp4; absent: not supported
+    memory_bytes: int  # total memory as CUDA reports it, not the marketing figure
+    memory_bandwidth_bytes_per_s: float
+    # by dtype: bfloat16, float16, fp8, int8, fp4; absent: not supported
+    flops_per_s: Mapping[str, float]
     compute_capability: str  # "9.0"
     nvlink_bytes_per_s: float | None = None  # each way; None: PCIe only
     pcie_bytes_per_s: float | None = None
@@ -121,9 +119,10 @@ def _index() -> dict[str, str]:
 
 @cache
 def _gpu(path: str) -> Gpu:
+    document = documents("compat_matrix", "gpus/")[path]
     try:
-        return Gpu.model_validate(documents("compat_matrix", "gpus/")[path])
-    except ValidationError as error:
+        return Gpu(**with_tuples(document))
+    except TypeError as error:
         raise DataError(f"{path}: {error}") from error
 
 

@@ -16,6 +16,7 @@ from scheduler_reader.knowledge.expert_layers import expert_facts
 from scheduler_reader.knowledge.layer_kinds import layer_kinds
 from scheduler_reader.knowledge.models import ModelFacts
 from scheduler_reader.knowledge.quantization import read_quantization
+from scheduler_reader.validation import validated
 from scheduler_reader.value import Origin
 
 _MIXERS = {"mamba": "M", "attention": "*", "moe": "E", "mlp": "-"}  # letters of Nemotron-H
@@ -40,7 +41,7 @@ def read_model_config(path: Path) -> ModelFacts:
             weight_bytes=_weight_bytes(file.with_name("model.safetensors.index.json")),
         )
     except ValueError as error:
-        message = f"not a model config that can be read: {_short(error)}"
+        message = f"not a model config that can be read: {error}"
         raise InputError(message, _at(file)) from error
     except (AttributeError, KeyError, TypeError) as error:  # somewhere inside a nested value
         raise InputError(f"a nested value has an unusual form: {error}", _at(file)) from error
@@ -67,7 +68,8 @@ def facts_of(
     if inner is None and text.get("model_type") in ("gpt2", "bloom", "falcon", "gptj", "mpt"):
         inner = 4 * hidden  # what these classes compute
     kinds = layer_kinds(text, layers)
-    return ModelFacts.model_validate(
+    return validated(
+        ModelFacts,
         {
             "id": name,
             "architecture": architecture or _missing("architectures"),
@@ -96,7 +98,7 @@ def facts_of(
             "source": source,
             **{key: text.get(key) for key in _MLA},
             **expert_facts(text, lambda field: _spelled(text, field), layers),
-        }
+        },
     )
 
 
@@ -230,13 +232,3 @@ def _weight_bytes(index: Path) -> int | None:
 
 def _at(file: Path) -> Origin:
     return Origin("file", path=str(file))
-
-
-def _short(error: ValueError) -> str:
-    """The first complaint of a pydantic error, or the error's own words."""
-    from pydantic import ValidationError
-
-    if isinstance(error, ValidationError):
-        first = error.errors()[0]
-        return f"{'.'.join(str(part) for part in first['loc'])}: {first['msg']}"
-    return str(error)

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from scheduler_reader.data import documents
+from scheduler_reader.data import documents, with_tuples
 from scheduler_reader.knowledge.quantization import Quantization
 
 
@@ -69,7 +69,7 @@ def _named(base: str, rule: dict[str, Any]) -> NamedQuantization:
     if "method" not in rule:
         return NamedQuantization(base, reason=rule.get("reason"))
     fields = {key: rule[key] for key in rule if key not in ("pattern", "owner")}
-    return NamedQuantization(base, Quantization.model_validate(fields))
+    return NamedQuantization(base, Quantization(**with_tuples(fields)))
 
 
 def _suffixes() -> dict[str, list[dict[str, Any]]]:

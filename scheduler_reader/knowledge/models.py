@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 from functools import cache
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
-
-from scheduler_reader.data import documents
+from scheduler_reader.data import documents, with_tuples
 from scheduler_reader.errors import DataError
 from scheduler_reader.knowledge.model_names import hub_ids, spelling, split_quantization
 from scheduler_reader.knowledge.quantization import Quantization, from_flag
@@ -20,10 +19,11 @@ __all__ = ["FoundModel", "LayerKind", "ModelFacts", "Quantization", "all_models"
 LayerKind = Literal["full", "sliding", "chunked", "linear", "mamba", "none"]
 
 
-class ModelFacts(BaseModel):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ModelFacts:
     """One model.  Sizes are elements; a field that the source does not give is None."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    __pydantic_config__: ClassVar[dict[str, str]] = {"extra": "forbid"}
 
     id: str
     architecture: str  # config.json architectures[0]
@@ -37,7 +37,7 @@ class ModelFacts(BaseModel):
     intermediate_size: int | None = None
     vocab_size: int
     max_position_embeddings: int | None = None
-    rope_scaling: dict[str, Any] | None = None
+    rope_scaling: Mapping[str, Any] | None = None
     tied_embeddings: bool = False
     sliding_window: int | None = None
     attention_chunk_size: int | None = None
@@ -56,9 +56,11 @@ class ModelFacts(BaseModel):
     dense_layers: int = 0  # leading layers without experts
     moe_layers: tuple[int, ...] = ()  # layers with experts; empty: all after the leading dense ones
     # other parts
-    vision: dict[str, Any] | None = None
+    vision: Mapping[str, Any] | None = None
     mtp_layers: int = 0
-    extra: dict[str, Any] = Field(default_factory=dict)  # mamba, linear attention and other facts
+    extra: Mapping[str, Any] = field(
+        default_factory=dict
+    )  # mamba, linear attention and other facts
     quantization: Quantization | None = None
     parameters: float | None = None  # published count
     weight_bytes: int | None = None  # published size of the checkpoint
@@ -128,7 +130,7 @@ def _found(name: str, text: str) -> FoundModel | Unknown | None:
         return Unknown(f"{text}: {named.reason}")
     base = _facts(path)
     kind = named.quantization
-    facts = base.model_copy(update={"quantization": kind, "weight_bytes": None})
+    facts = replace(base, quantization=kind, weight_bytes=None)
     stored = f"{kind.method}, {kind.weight_bits:g} bits a weight" if kind else "not quantized"
     return _answer(facts, f"{text} is read as {base.id} with the weights its name says: {stored}")
 
@@ -144,7 +146,7 @@ def _with_flag(found: FoundModel | Unknown, flag: str | None) -> FoundModel | Un
     quantization = from_flag(flag)
     if quantization is None:
         return Unknown(f"how --quantization {flag} stores {found.facts.id} is not known")
-    facts = found.facts.model_copy(update={"quantization": quantization, "weight_bytes": None})
+    facts = replace(found.facts, quantization=quantization, weight_bytes=None)
     return FoundModel(facts, found.origin, found.assumption)
 
 
@@ -187,14 +189,16 @@ def _names(*, quantized: bool) -> dict[str, str]:
 @cache
 def _facts(path: str) -> ModelFacts:
     """The facts of one document; what it does not say comes from the model it names as `base`."""
-    document: dict[str, Any] = dict(documents("compat_matrix", "models/")[path])
+    document = with_tuples(documents("compat_matrix", "models/")[path])
     base = document.pop("base", None)
     try:
+        if "quantization" in document:
+            document["quantization"] = Quantization(**with_tuples(document["quantization"]))
         if base is None:
-            return ModelFacts.model_validate(document)
-        shape = _facts(_ids()[spelling(base)]).model_dump(exclude={"aliases", "weight_bytes"})
-        return ModelFacts.model_validate(shape | document)
-    except (ValidationError, KeyError) as error:
+            return ModelFacts(**document)
+        shape = _facts(_ids()[spelling(base)])
+        return replace(shape, **{"aliases": (), "weight_bytes": None, **document})
+    except (TypeError, KeyError) as error:
         raise DataError(f"{path}: {error}") from error
 
 

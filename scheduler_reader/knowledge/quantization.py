@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from typing import Any
+from dataclasses import dataclass, field
+from typing import Any, ClassVar
 
-from pydantic import BaseModel, ConfigDict, Field
+from scheduler_reader.data import documents, with_tuples
+from scheduler_reader.validation import validated
 
-from scheduler_reader.data import documents
 
-
-class Quantization(BaseModel):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Quantization:
     """How a checkpoint's linear layers are stored."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    __pydantic_config__: ClassVar[dict[str, str]] = {"extra": "forbid"}
 
     method: str  # fp8, awq, gptq, compressed-tensors, modelopt, mxfp4, bitsandbytes, …
     weight_bits: float  # 8 for fp8; 4 for awq, gptq, nvfp4, mxfp4; scales not counted
@@ -22,9 +23,11 @@ class Quantization(BaseModel):
     group_size: int | None = None  # weights that share a scale; None: per tensor or channel
     block: tuple[int, int] | None = None  # block-fp8: weight_block_size
     unquantized: tuple[str, ...] = ()  # module name patterns that stay in the model dtype
-    mixed_bits: dict[str, float] = Field(default_factory=dict)  # module pattern → other weight bits
+    mixed_bits: Mapping[str, float] = field(
+        default_factory=dict
+    )  # module pattern → other weight bits
     kv_cache_dtype: str | None = None  # a KV quantization the checkpoint declares
-    raw: dict[str, Any] = Field(default_factory=dict)  # quantization_config as published
+    raw: Mapping[str, Any] = field(default_factory=dict)  # quantization_config as published
     declared: bool = True  # by the checkpoint; False: only `--quantization` says so
 
 
@@ -50,7 +53,7 @@ def read_quantization(
         fields["mixed_bits"] = {name: layer["weight_bits"] for name, layer in layers.items()}
     elif config.get("expert_dtype") == "fp4":  # DeepSeek V4: routed experts in fp4, the rest in fp8
         fields["mixed_bits"] = {"*.mlp.experts.*": 4}
-    return Quantization.model_validate(fields)
+    return validated(Quantization, fields)
 
 
 def _guess_method(declared: Mapping[str, Any]) -> str:
@@ -210,4 +213,4 @@ def from_flag(flag: str) -> Quantization | None:
     fields = _known_method(flag)
     if not fields:
         return None
-    return Quantization.model_validate({"method": flag, **fields, "declared": False})
+    return Quantization(**with_tuples({"method": flag, **fields, "declared": False}))

@@ -14,7 +14,7 @@ from typing import Any, Literal
 from scheduler_reader.knowledge.flags import FlagTable
 from scheduler_reader.knowledge.parser_behaviour import parser_behaves
 from scheduler_reader.parse.source import ParsedEngine
-from scheduler_reader.value import Origin, Value
+from scheduler_reader.value import Known, Origin, Unknown, Value
 
 IssueKind = Literal[
     "unknown",  # no release knows this flag
@@ -98,8 +98,22 @@ def read_arguments(engine: ParsedEngine, table: FlagTable) -> FlagReading:
 
 
 def _checked(reading: FlagReading) -> FlagReading:
-    """The reading with an issue for every value that the config classes refuse."""
+    """The reading with an issue for every value outside its limits; such a value is unknown."""
+    if all(is_plain_size(v.value) for v in reading.settings.values() if isinstance(v, Known)):
+        return reading
     from scheduler_reader.parse.serve_flags import serve_flags
 
     _, issues = serve_flags(reading)
-    return replace(reading, issues=(*reading.issues, *issues)) if issues else reading
+    beyond = {
+        issue.flag.lstrip("-").replace("-", "_"): Unknown(issue.message, issue.origin)
+        for issue in issues
+    }
+    settings = {**reading.settings, **beyond}
+    return replace(reading, settings=settings, issues=(*reading.issues, *issues))
+
+
+def is_plain_size(value: object) -> bool:
+    """Whether `ServeFlags`, which is slow to load, cannot refuse it: a count, or a share below 1."""
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return True
+    return value >= 1 if isinstance(value, int) else 0 < value < 1

@@ -22,7 +22,6 @@ from scheduler_reader.report.unreadable import Unreadable
 from scheduler_reader.resolve.engine import ResolvedEngine
 from scheduler_reader.rule_engine.finding import Finding
 from scheduler_reader.value import Known, Origin, Unknown, Value
-from scheduler_reader.workload import Lengths, Workload
 
 SCHEMA_VERSION = "1"
 
@@ -63,7 +62,7 @@ def _engine(assessment: Assessment) -> Any:
         "capacity": _capacity(assessment.capacity),
         "performance": _or_unknown(
             assessment.performance,
-            lambda estimate: {"workload": _workload(assessment.workload), **_performance(estimate)},
+            lambda estimate: {"workload": assessment.workload.as_file(), **_performance(estimate)},
         ),
         "observed": None,
         "comparison": [],
@@ -191,22 +190,6 @@ def _end(estimate: PerformanceEstimate) -> dict[str, Any]:
 
 def _latency(latency: Latency) -> dict[str, float | None]:
     return {"mean": latency.mean, "p50": latency.p50, "p99": latency.p99}
-
-
-def _workload(workload: Workload) -> dict[str, Any]:
-    """The workload as a workload file states it: lengths are a number or one law."""
-    content = workload.model_dump(exclude={"input_tokens", "output_tokens"}, exclude_none=True)
-    return {
-        **content,
-        "input_tokens": _lengths(workload.input_tokens),
-        "output_tokens": _lengths(workload.output_tokens),
-    }
-
-
-def _lengths(lengths: Lengths) -> Any:
-    if lengths.constant is not None:
-        return lengths.constant
-    return lengths.model_dump(exclude_none=True)
 
 
 def _bottleneck(bottleneck: Bottleneck) -> dict[str, Any]:

@@ -6,8 +6,6 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from pydantic import BaseModel
-
 from scheduler_reader.report.privacy import MASK, is_secret_name, mask
 from scheduler_reader.value import Known, Unknown
 
@@ -27,8 +25,6 @@ def plain(content: Any, secret_texts: tuple[str, ...] = ()) -> Any:
         return plain(content.value, secret_texts)
     if isinstance(content, Unknown):
         return {"unknown": mask(content.reason, secret_texts)}
-    if isinstance(content, BaseModel):
-        return plain(content.model_dump(), secret_texts)
     if isinstance(content, Mapping):
         return {
             mask(str(key), secret_texts): MASK

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 from scheduler_reader.capacity.inputs import CapacityInputs
@@ -33,21 +34,19 @@ LLAMA_8B = ModelFacts(
     max_position_embeddings=131072,
     source="test",
 )
-LLAMA_70B = LLAMA_8B.model_copy(
-    update={
-        "id": "llama-3.3-70b",
-        "hidden_size": 8192,
-        "layers": 80,
-        "attention_heads": 64,
-        "intermediate_size": 28672,
-    }
+LLAMA_70B = replace(
+    LLAMA_8B,
+    id="llama-3.3-70b",
+    hidden_size=8192,
+    layers=80,
+    attention_heads=64,
+    intermediate_size=28672,
 )
-LLAMA_70B_FP8 = LLAMA_70B.model_copy(
-    update={
-        "quantization": Quantization(
-            method="compressed-tensors", weight_bits=8, activation_bits=8, unquantized=("lm_head",)
-        )
-    }
+LLAMA_70B_FP8 = replace(
+    LLAMA_70B,
+    quantization=Quantization(
+        method="compressed-tensors", weight_bits=8, activation_bits=8, unquantized=("lm_head",)
+    ),
 )
 
 

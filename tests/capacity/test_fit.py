@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -124,7 +125,7 @@ def test_graphs_of_a_mode(mode: str, graphs: int) -> None:
 
 def test_smallest_stage_decides() -> None:
     """81 layers on two stages: 41 and 40; the last one runs the sampler and holds lm_head."""
-    model = LLAMA_70B.model_copy(update={"layers": 81})
+    model = replace(LLAMA_70B, layers=81)
     inputs = inputs_of(model, pipeline_parallel=2, tensor_parallel=2)
     budgets = stage_budgets(inputs, stage_weights(inputs))
     pool = block_pool(inputs, budgets)

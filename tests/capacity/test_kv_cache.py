@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -50,12 +51,12 @@ def test_70b_bytes_per_token_on_a_rank(changes: dict[str, Any], kib: int) -> Non
 
 
 def test_multi_query_attention_has_one_head_on_every_rank() -> None:
-    model = LLAMA_8B.model_copy(update={"kv_heads": 1})
+    model = replace(LLAMA_8B, kv_heads=1)
     assert only_layout(model=model, tensor_parallel=4).bytes_per_token == 2 * 32 * 128 * 2
 
 
 def test_mla_keeps_a_latent_on_every_rank() -> None:
-    model = LLAMA_8B.model_copy(update={"layers": 61, "kv_lora_rank": 512, "qk_rope_head_dim": 64})
+    model = replace(LLAMA_8B, layers=61, kv_lora_rank=512, qk_rope_head_dim=64)
     for ranks in (1, 8):
         assert only_layout(model=model, tensor_parallel=ranks).bytes_per_token == 61 * 576 * 2
     assert only_layout(model=model, kv_dtype="fp8_ds_mla").bytes_per_token == 61 * 656
@@ -77,9 +78,7 @@ def test_context_parallel_ranks_share_the_tokens_of_a_request() -> None:
 
 
 def test_window_layers_keep_all_tokens_without_the_hybrid_manager() -> None:
-    model = LLAMA_8B.model_copy(
-        update={"layer_kinds": ("full", "sliding") * 16, "sliding_window": 128}
-    )
+    model = replace(LLAMA_8B, layer_kinds=("full", "sliding") * 16, sliding_window=128)
     with_manager = only_layout(model=model)
     without = only_layout(model=model, hybrid_manager_off=True)
     assert len(with_manager.groups) == 2 and len(without.groups) == 1
@@ -89,15 +88,14 @@ def test_window_layers_keep_all_tokens_without_the_hybrid_manager() -> None:
 def test_layers_of_two_head_sizes_share_pages() -> None:
     """Full layers of 4 x 512 values beside windows of 16 x 256: half the bytes, twice the tokens."""
     kinds = ("sliding",) * 5 + ("full",)
-    model = LLAMA_8B.model_copy(
-        update={
-            "layers": 60,
-            "layer_kinds": kinds * 10,
-            "kv_heads": 16,
-            "head_dim": 256,
-            "sliding_window": 1024,
-            "extra": {"global_head_dim": 512, "global_kv_heads": 4},
-        }
+    model = replace(
+        LLAMA_8B,
+        layers=60,
+        layer_kinds=kinds * 10,
+        kv_heads=16,
+        head_dim=256,
+        sliding_window=1024,
+        extra={"global_head_dim": 512, "global_kv_heads": 4},
     )
     found = only_layout(model=model, release="0.20.0")
     assert {group.kind: group.block_size for group in found.groups} == {"sliding": 16, "full": 32}

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from capacity_inputs import LLAMA_8B, LLAMA_70B, LLAMA_70B_FP8, inputs_of
 
@@ -12,17 +14,16 @@ from scheduler_reader.knowledge.gpus import GIB
 from scheduler_reader.knowledge.models import ModelFacts
 from scheduler_reader.knowledge.quantization import Quantization
 
-QWEN2_7B = LLAMA_8B.model_copy(
-    update={
-        "id": "qwen2-7b",
-        "hidden_size": 3584,
-        "layers": 28,
-        "attention_heads": 28,
-        "kv_heads": 4,
-        "intermediate_size": 18944,
-        "vocab_size": 152064,
-        "max_position_embeddings": 32768,
-    }
+QWEN2_7B = replace(
+    LLAMA_8B,
+    id="qwen2-7b",
+    hidden_size=3584,
+    layers=28,
+    attention_heads=28,
+    kv_heads=4,
+    intermediate_size=18944,
+    vocab_size=152064,
+    max_position_embeddings=32768,
 )
 
 
@@ -84,13 +85,13 @@ def test_tensor_parallel_replicates_kv_heads() -> None:
 
 
 def test_vocabulary_is_padded_to_64_rows_a_rank() -> None:
-    odd = LLAMA_8B.model_copy(update={"vocab_size": 128001})
-    padded = LLAMA_8B.model_copy(update={"vocab_size": 128064})
+    odd = replace(LLAMA_8B, vocab_size=128001)
+    padded = replace(LLAMA_8B, vocab_size=128064)
     assert gib(inputs_of(odd)) == gib(inputs_of(padded))
 
 
 def test_tied_embeddings_are_held_once_on_one_stage() -> None:
-    tied = LLAMA_8B.model_copy(update={"tied_embeddings": True})
+    tied = replace(LLAMA_8B, tied_embeddings=True)
     embedding = 2 * 128256 * 4096 / GIB
     assert gib(inputs_of(LLAMA_8B)) - gib(inputs_of(tied)) == pytest.approx(embedding, rel=1e-3)
     first, last = (gib(inputs_of(tied, pipeline_parallel=2), stage) for stage in (0, 1))
@@ -105,9 +106,7 @@ def test_lora_buffers() -> None:
 
 
 def test_mixture_of_experts_with_and_without_expert_parallelism() -> None:
-    moe = LLAMA_8B.model_copy(
-        update={"experts": 8, "experts_per_token": 2, "moe_intermediate_size": 14336}
-    )
+    moe = replace(LLAMA_8B, experts=8, experts_per_token=2, moe_intermediate_size=14336)
     dense_share = gib(inputs_of(LLAMA_8B, tensor_parallel=4))
     split = gib(inputs_of(moe, tensor_parallel=4))
     dealt = gib(inputs_of(moe, tensor_parallel=4, expert_parallel=True))

@@ -4,8 +4,12 @@ from __future__ import annotations
 
 import pytest
 from argument_inputs import issues, read
+from hypothesis import given
+from hypothesis import strategies as st
+from pydantic import ValidationError
 
-from scheduler_reader.parse.serve_flags import serve_flags
+from scheduler_reader.parse.arguments import is_plain_size
+from scheduler_reader.parse.serve_flags import LIMITS, ServeFlags, serve_flags
 
 
 def test_typed_view_has_what_was_set_and_nothing_else() -> None:
@@ -26,6 +30,7 @@ def test_typed_view_has_what_was_set_and_nothing_else() -> None:
         ("0.18.0", "--gpu-memory-utilization 0", True),
         ("0.8.5", "--gpu-memory-utilization 0", False),
         ("0.8.5", "--gpu-memory-utilization 1.2", True),
+        ("0.18.0", "--gpu-memory-utilization 2", True),
         ("0.10.2", "-tp 0", True),
         ("0.33.0", "--max-model-len 0", True),
     ],
@@ -44,3 +49,17 @@ def test_automatic_model_length_is_no_mistake() -> None:
 def test_a_value_outside_its_limits_stays_visible() -> None:
     flags, _ = serve_flags(read("m --max-num-seqs 0 --seed 1", "0.10.2"))
     assert flags.max_num_seqs == 0
+
+
+@given(st.sampled_from(sorted(ServeFlags.model_fields)), st.data())
+def test_what_is_plainly_a_size_needs_no_check(name: str, data: st.DataObject) -> None:
+    is_share = "float" in str(ServeFlags.model_fields[name].annotation)
+    size = data.draw((st.floats() if is_share else st.integers()).filter(is_plain_size))
+    try:
+        ServeFlags.model_validate({name: size})
+    except ValidationError as error:
+        assert error.errors()[0]["type"] not in LIMITS
+
+
+def test_every_other_number_is_checked() -> None:
+    assert not any(is_plain_size(number) for number in (0, -1, 0.0, -0.5, 1.0, 1.5))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from scheduler_reader.performance import estimate_performance
@@ -131,7 +133,7 @@ def test_goodput_counts_requests_within_every_objective(estimate):
 
 def test_prefix_cache_hits_shorten_prefill_only_where_caching_is_on(estimate):
     load = closed(32, 4000, 200)
-    cached = load.model_copy(update={"prefix_cache_hit_rate": 0.8})
+    cached = replace(load, prefix_cache_hit_rate=0.8)
     cold, warm = estimate(LLAMA_8B, load), estimate(LLAMA_8B, cached)
     off = estimate(LLAMA_8B + " --no-enable-prefix-caching", cached)
     assert warm.output_tokens_per_s > 1.5 * cold.output_tokens_per_s
@@ -154,8 +156,6 @@ def test_more_concurrency_never_lowers_throughput_nor_latency(estimate):
 
 
 def test_more_blocks_never_lower_throughput(served):
-    from dataclasses import replace
-
     load = closed(256, 4000, 500)
     engine, plan = served(LLAMA_8B, load)
     rates = []
