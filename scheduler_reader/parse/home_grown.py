@@ -32,7 +32,7 @@ MODEL_KEYS = (
 MODEL_FIELDS = ("id", "repo", "repository", "source", "path", "uri", "url", "name")
 OPTION_KEYS = re.compile(r"(?:vllm|engine|server|extra|serve)?_?(?:args|arguments)", re.IGNORECASE)
 COMMAND_KEYS = re.compile(
-    r"c(?:omman|m)d|args|entrypoint|script|run|start|exec|launch|serve|vllm", re.I
+    r".*(?:command|cmd|args|entrypoint|script|run|start|exec|launch|serve|vllm)", re.IGNORECASE
 )
 MODEL = re.compile(r"(?:hf://)?([\w.-]+/[\w.-]+)|(/[\w./-]+)")
 ENV_KEYS = ("env", "extraEnv", "envVars", "environment")
@@ -75,10 +75,14 @@ def _engines(node: yaml.Node, file: InputFile, form: str, scope: _Scope) -> Iter
         return
     for entry in entries(node):
         text = plain_text(entry.node)
-        if text is not None and COMMAND_KEYS.search(entry.key) and mentions_server(text):
+        if text is not None and COMMAND_KEYS.fullmatch(entry.key) and mentions_server(text):
             inner = embedded(entry.node, file)
             for engine in engines_in_shell(text, inner, form):
-                yield replace(engine, env=_env(file, scope) | dict(engine.env))
+                yield replace(
+                    engine,
+                    env=_env(file, scope) | dict(engine.env),
+                    image_version=engine.image_version or _version(file, scope),
+                )
         elif _is_argument_map(entry.node):
             yield _from_arguments(entry.node, file, form, scope)
         else:

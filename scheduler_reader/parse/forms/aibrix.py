@@ -20,8 +20,9 @@ KINDS = frozenset({"StormService", "RoleSet", "PodSet", "RayClusterFleet", "RayC
 
 
 def matches(file: InputFile) -> bool:
-    """Whether the text names an AIBrix workload."""
-    return GROUP in file.text and bool(KINDS & kinds_in(file))
+    """Whether the text names an AIBrix workload, and vLLM."""
+    names_server = GROUP in file.text and "vllm" in file.text.lower()
+    return names_server and bool(KINDS & kinds_in(file))
 
 
 def read(file: InputFile) -> ParsedFile:

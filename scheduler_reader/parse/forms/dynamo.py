@@ -25,8 +25,8 @@ WITHOUT_ENGINE = frozenset({"frontend", "planner", "epp", "main"})
 
 
 def matches(file: InputFile) -> bool:
-    """Whether the text names a Dynamo deployment."""
-    return bool(KINDS & kinds_in(file))
+    """Whether the text names a Dynamo deployment, and vLLM."""
+    return "vllm" in file.text.lower() and bool(KINDS & kinds_in(file))
 
 
 def read(file: InputFile) -> ParsedFile:

@@ -26,7 +26,7 @@ IMAGE = "vllm/vllm-openai"
 
 
 def matches(file: InputFile) -> bool:
-    """Whether the text names an inference resource of llmaz."""
+    """Whether the text names an inference resource of llmaz; vLLM is its default engine."""
     return any(group + "/" in file.text for group in GROUPS) and bool(KINDS & kinds_in(file))
 
 

@@ -27,8 +27,9 @@ TASK_KEYS = frozenset({"resources", "setup", "envs", "secrets", "service", "num_
 
 
 def matches(file: InputFile) -> bool:
-    """Whether a document has `run` as a text and another key of a task."""
-    return "run:" in file.text and any(map(_is_task, compose(file)[0]))
+    """Whether a document has `run` as a text and another key of a task, and vLLM is named."""
+    names_server = "run:" in file.text and "vllm" in file.text.lower()
+    return names_server and any(map(_is_task, compose(file)[0]))
 
 
 def read(file: InputFile) -> ParsedFile:
