@@ -97,3 +97,35 @@ def test_compose(devices: str, gpus: int) -> None:
 def test_number_of_gpus_that_the_host_decides_is_unknown(devices: str) -> None:
     facts = deployment(COMPOSE.replace("DEVICES", devices), "compose.yaml")
     assert isinstance(facts.gpu_request, Unknown)
+
+
+@pytest.mark.parametrize(
+    ("path", "name", "gpus", "product"),
+    [
+        ("kubeai/catalog.yaml", "gemma-3-12b-h100", 2, "nvidia-gpu-h100"),
+        ("ray/serve-config.yaml", "qwen-coder", None, "H200"),
+        ("skypilot/pipeline.sky.yaml", "chat", 2, "A100-80GB"),
+        ("truss/folded-command.yaml", "qwen-vl", 2, "L4"),
+        ("helm/stack-subchart.yaml", "chat", 2, None),
+        ("helm/modelservice-roles.yaml", "decode", 8, None),
+        ("dynamo/components.yaml", "Worker", 4, None),
+        ("aibrix/roles.yaml", "prefill", 2, None),
+    ],
+)
+def test_accelerators_of_other_forms(
+    path: str, name: str, gpus: int | None, product: str | None
+) -> None:
+    engines = {engine.name: engine for engine in parse_file(str(INPUTS / path)).engines}
+    facts = engines[name].deployment
+    assert facts is not None
+    assert (facts.gpu_request and known(facts.gpu_request)) == gpus
+    assert (facts.gpu_product and known(facts.gpu_product)) == product
+
+
+def test_alternatives_of_skypilot_leave_the_product_open() -> None:
+    (engine,) = parse_file(str(INPUTS / "skypilot/pinned.yaml")).engines
+    assert engine.deployment is None  # under any_of, which sched-reader does not choose from
+    text = "resources: {accelerators: {H100: 8, H200: 8}}\nrun: |\n  vllm serve m\n"
+    facts = deployment(text, "x.yaml")
+    assert known(facts.gpu_request) == 8
+    assert isinstance(facts.gpu_product, Unknown)
