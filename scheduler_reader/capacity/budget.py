@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from itertools import repeat
 from math import hypot
@@ -9,7 +10,8 @@ from math import hypot
 from scheduler_reader.capacity.activations import profile_peak
 from scheduler_reader.capacity.constants import Spread
 from scheduler_reader.capacity.inputs import CapacityInputs
-from scheduler_reader.capacity.kv_cache import KvLayout, layout
+from scheduler_reader.capacity.kv_cache import layouts
+from scheduler_reader.capacity.kv_pool import KvLayout, KvPool
 from scheduler_reader.capacity.overheads import are_graphs_in_budget, cuda_graphs, non_torch
 from scheduler_reader.capacity.plan import MemoryTerms
 from scheduler_reader.capacity.stages import Stage, stages
@@ -42,12 +44,16 @@ class StageBudget:
 
 @dataclass(frozen=True, slots=True)
 class Pool:
-    """The blocks every stage can hold: the smallest stage decides."""
+    """The pool of KV blocks at the low end, the best value and the high end of the spread."""
 
-    layout: KvLayout
-    low: int
-    best: int
-    high: int
+    low: KvPool
+    best: KvPool
+    high: KvPool
+
+    @property
+    def layout(self) -> KvLayout:
+        """The groups of the stage with the fewest blocks."""
+        return self.best.tightest
 
 
 def stage_weights(inputs: CapacityInputs) -> tuple[float, ...]:
@@ -90,19 +96,18 @@ def tightest(budgets: tuple[StageBudget, ...]) -> StageBudget:
 
 
 def block_pool(inputs: CapacityInputs, budgets: tuple[StageBudget, ...]) -> Pool:
-    """The pool of blocks; `num_gpu_blocks_override` is not applied here.
+    """The pool of blocks.
 
     Raises `MissingFactError` where the KV layout of the layers is not modelled.
     """
-    pools = [_stage_pool(layout(inputs, budget.stage), budget.kv_cache) for budget in budgets]
+    cut = layouts(inputs)
+
+    def pool(memory: Iterable[float]) -> KvPool:
+        override = inputs.blocks_override
+        return KvPool(inputs.release, cut, tuple(memory), override, inputs.block_size)
+
     return Pool(
-        max((pool.layout for pool in pools), key=lambda cut: cut.block_bytes),
-        min(pool.low for pool in pools),
-        min(pool.best for pool in pools),
-        min(pool.high for pool in pools),
+        pool(budget.kv_cache.low for budget in budgets),
+        pool(budget.kv_cache.best for budget in budgets),
+        pool(budget.kv_cache.high for budget in budgets),
     )
-
-
-def _stage_pool(cut: KvLayout, room: Spread) -> Pool:
-    low, best, high = (max(0, int(r // cut.block_bytes)) for r in (room.low, room.best, room.high))
-    return Pool(cut, low, best, high)

@@ -12,10 +12,9 @@ from scheduler_reader.capacity.budget import (
     stage_weights,
     tightest,
 )
-from scheduler_reader.capacity.constants import value_at
 from scheduler_reader.capacity.inputs import CapacityInputs, MissingFactError
+from scheduler_reader.capacity.kv_pool import KvPool
 from scheduler_reader.capacity.refusals import refused
-from scheduler_reader.capacity.stages import stages
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,18 +34,12 @@ class Outlook:
     @property
     def longest(self) -> int:
         """The largest max_model_len that starts, by the best estimate; 0: none."""
-        return self._longest(self.pool.best) if self.pool else 0
+        return self.pool.best.longest(self.inputs.length_cap) if self.pool else 0
 
     @property
     def surely_longest(self) -> int:
         """The largest max_model_len that starts at the low end of the spread; 0: none."""
-        return self._longest(self.pool.low) if self.pool else 0
-
-    def _longest(self, computed: int) -> int:
-        assert self.pool is not None
-        extra = int(value_at("null_block_is_extra", self.inputs.release))
-        blocks = checked_blocks(self.inputs, computed) - extra
-        return self.pool.layout.longest(blocks, self.inputs.length_cap)
+        return self.pool.low.longest(self.inputs.length_cap) if self.pool else 0
 
     @property
     def served_length(self) -> int:
@@ -67,7 +60,7 @@ def outlook(inputs: CapacityInputs, weights: tuple[float, ...] | None = None) ->
         if tightest(budgets).kv_cache.high <= 0:
             return Outlook(inputs, budgets, None, False)
         return Outlook(inputs, budgets, None, None, str(missing))
-    ends = [_fits(inputs, pool, blocks) for blocks in (pool.low, pool.best, pool.high)]
+    ends = [_fits(inputs, end) for end in (pool.low, pool.best, pool.high)]
     starts = True if all(ends) else None if any(ends) else False
     refusal = refused(inputs, pool) if starts is not False else None
     if refusal and (starts or refusal.is_certain):
@@ -76,22 +69,5 @@ def outlook(inputs: CapacityInputs, weights: tuple[float, ...] | None = None) ->
     return Outlook(inputs, budgets, pool, starts)
 
 
-def checked_blocks(inputs: CapacityInputs, computed: int) -> int:
-    """The blocks that the one-request check sees of the `computed` ones of the smallest stage.
-
-    From 0.20.1 the overridden number; 0.14.0 to 0.16.0 compare the layers of all pipeline stages
-    with the memory of one.
-    """
-    if inputs.blocks_override and value_at("override_is_checked", inputs.release):
-        return inputs.blocks_override
-    if inputs.pipeline_parallel > 1 and value_at("check_counts_all_stages", inputs.release):
-        layers = inputs.model.layers
-        held = max(stage.layers for stage in stages(layers, inputs.pipeline_parallel))
-        return computed * held // layers
-    return computed
-
-
-def _fits(inputs: CapacityInputs, pool: Pool, computed: int) -> bool:
-    blocks = checked_blocks(inputs, computed)
-    needed = pool.layout.blocks(inputs.max_model_len or 1)
-    return 0 < needed + int(value_at("null_block_is_extra", inputs.release)) <= blocks
+def _fits(inputs: CapacityInputs, pool: KvPool) -> bool:
+    return pool.has_memory() and pool.fits(inputs.max_model_len or 1)

@@ -31,7 +31,7 @@ class CapacityInputs:
     pipeline_parallel: int
     data_parallel: int
     expert_parallel: bool
-    context_parallel: int  # decode context parallel
+    context_parallel: int  # ranks that share the tokens of a request
     utilization: float
     max_model_len: int | None  # None: as long as fits ("auto"), up to `length_cap`
     length_cap: int
@@ -101,7 +101,7 @@ def _read(engine: ResolvedEngine, model: ModelFacts) -> CapacityInputs:
         pipeline_parallel=_optional(engine, "pipeline_parallel_size") or 1,
         data_parallel=_optional(engine, "data_parallel_size") or 1,
         expert_parallel=bool(_optional(engine, "enable_expert_parallel")),
-        context_parallel=_optional(engine, "decode_context_parallel_size") or 1,
+        context_parallel=_context_parallel(engine),
         utilization=float(_required(engine, "gpu_memory_utilization")),
         max_model_len=None if engine.fits_length_to_memory else length,
         length_cap=max(length, model.max_position_embeddings or 0),
@@ -191,7 +191,8 @@ def _hybrid_manager_off(engine: ResolvedEngine, model: ModelFacts) -> bool:
     allowed = _switch(engine, table()["groups_with_chunked_attention_variable"])
     if allowed is None:
         allowed = value_at("groups_with_chunked_attention", engine.release)
-    if "chunked" in model.layer_kinds and not allowed:
+    drafts_with_eagle = str(_optional(engine, "speculative_method") or "").startswith("eagle")
+    if "chunked" in model.layer_kinds and (drafts_with_eagle or not allowed):
         return True
     return any(
         _optional(engine, setting) and not value_at(rule, engine.release)
@@ -200,6 +201,13 @@ def _hybrid_manager_off(engine: ResolvedEngine, model: ModelFacts) -> bool:
             ("kv_transfer_config", "groups_with_connectors"),
         )
     )
+
+
+def _context_parallel(engine: ResolvedEngine) -> int:
+    ranks = int(_optional(engine, "decode_context_parallel_size") or 1)
+    if value_at("prefill_context_shards", engine.release):
+        ranks *= int(_optional(engine, "prefill_context_parallel_size") or 1)
+    return ranks
 
 
 def _lora_rows(engine: ResolvedEngine) -> int:

@@ -13,9 +13,6 @@ from math import ceil
 from scheduler_reader.capacity.constants import table, value_at
 from scheduler_reader.capacity.inputs import DTYPE_BYTES, CapacityInputs
 from scheduler_reader.capacity.modules import fact
-from scheduler_reader.knowledge.models import LayerKind
-
-RECURRENT: tuple[LayerKind, ...] = ("linear", "mamba")
 
 
 def aligned_block_size(inputs: CapacityInputs, bytes_per_token: float) -> int:

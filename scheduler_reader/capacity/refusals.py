@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from scheduler_reader.capacity.budget import Pool
 from scheduler_reader.capacity.constants import gib_spread, value_at
 from scheduler_reader.capacity.inputs import CapacityInputs
-from scheduler_reader.capacity.recurrent import RECURRENT
+from scheduler_reader.capacity.kv_layers import RECURRENT
 from scheduler_reader.knowledge.gpus import GIB
 
 
@@ -49,9 +49,7 @@ def _state_for_every_sequence(inputs: CapacityInputs, pool: Pool) -> Refusal | N
     is_recurrent = any(kind in RECURRENT for kind in inputs.model.layer_kinds)
     if not is_recurrent or not value_at("state_for_every_sequence", inputs.release):
         return None
-    most, best, least = (
-        inputs.blocks_override or blocks for blocks in (pool.high, pool.best, pool.low)
-    )
+    most, best, least = (end.num_blocks for end in (pool.high, pool.best, pool.low))
     if "FULL" not in inputs.graph_mode or inputs.max_num_seqs <= least:
         return None
     return Refusal(

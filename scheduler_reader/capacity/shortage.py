@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from scheduler_reader.capacity.budget import Pool, StageBudget, tightest
-from scheduler_reader.capacity.constants import value_at
-from scheduler_reader.capacity.fit import Outlook, checked_blocks
+from scheduler_reader.capacity.fit import Outlook
 from scheduler_reader.capacity.inputs import CapacityInputs
 from scheduler_reader.capacity.overheads import are_graphs_in_budget
 from scheduler_reader.knowledge.gpus import GIB
@@ -23,12 +22,8 @@ def explain(found: Outlook) -> str:
 
 def _one_request(found: Outlook, pool: Pool) -> str:
     """Words for a request of max_model_len that does not fit, or may not."""
-    inputs = found.inputs
-    length = inputs.max_model_len or 1
-    needed = pool.layout.blocks(length) + int(value_at("null_block_is_extra", inputs.release))
-    available = checked_blocks(inputs, pool.best)
-    size = pool.layout.block_bytes / GIB
-    need, room = needed * size, available * size
+    length = found.inputs.max_model_len or 1
+    need, room = (size / GIB for size in pool.best.tightest_check(length))
     if need <= room:
         return (
             f"one request of max_model_len {length:,} needs {need:.2f} GiB of KV "

@@ -25,7 +25,7 @@ def look(model: ModelFacts = LLAMA_8B, **changes: Any) -> Outlook:
 
 def best_tokens(found: Outlook) -> int:
     assert found.pool is not None
-    return found.pool.best * found.pool.layout.block_size
+    return found.pool.best.num_blocks * found.pool.layout.block_size
 
 
 def test_70b_fp8_on_one_h100_does_not_start_with_its_own_length() -> None:
@@ -132,7 +132,7 @@ def test_smallest_stage_decides() -> None:
     page = 16 * 2 * 4 * 128 * 2
     by_stage = [budget.kv_cache.best // (page * budget.stage.layers) for budget in budgets]
     assert [budget.stage.layers for budget in budgets] == [41, 40]
-    assert pool.best == min(by_stage)
+    assert pool.best.num_blocks == min(by_stage)
 
 
 @settings(max_examples=30, deadline=None)
@@ -149,7 +149,7 @@ def test_more_utilization_never_gives_fewer_blocks(
         for value in (utilization, utilization + more)
     )
     assert first.pool and second.pool
-    assert first.pool.best <= second.pool.best
+    assert first.pool.best.num_blocks <= second.pool.best.num_blocks
 
 
 @settings(max_examples=30, deadline=None)
@@ -167,9 +167,10 @@ def test_more_ranks_never_hold_fewer_tokens(ranks: int, sequences: int) -> None:
 def test_the_longest_length_is_the_last_that_fits(blocks: int, limit: int) -> None:
     found = look().pool
     assert found is not None
-    longest = found.layout.longest(blocks, limit)
-    assert found.layout.blocks(longest) <= blocks
-    assert longest == limit or found.layout.blocks(longest + 1) > blocks
+    pool = replace(found.best, memory=(blocks * found.layout.block_bytes,))
+    longest = pool.longest(limit)
+    assert pool.fits(longest)
+    assert longest == limit or not pool.fits(longest + 1)
 
 
 @settings(max_examples=30, deadline=None)

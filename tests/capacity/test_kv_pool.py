@@ -1,0 +1,192 @@
+"""The block pool as vLLM plans it: each kind of layer and each era of the checks, worked by hand.
+
+Pages are 1,024 bytes and blocks 16 tokens unless a test says otherwise.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+import pytest
+
+from scheduler_reader.capacity.kv_layers import KvLayer, KvLayoutError, cut_groups
+from scheduler_reader.capacity.kv_pool import KvPool, worker_layouts
+from scheduler_reader.knowledge.versions import Release
+
+KIB = 1024
+FULL = KvLayer("full", 16, KIB)
+WINDOW = KvLayer("sliding", 16, KIB, window=128, in_flight_tokens=512)  # 40 + 1 blocks
+CHUNK = KvLayer("chunked", 16, KIB, window=256, in_flight_tokens=512)  # 48 blocks
+STATE = KvLayer("linear", 16, KIB, state_blocks=1)
+NEWEST, RELEASE = Release("0.33.0"), Release("0.28.0")
+
+
+def numbered(*parts: tuple[int, KvLayer], start: int = 0) -> dict[int, KvLayer]:
+    flat = [layer for count, layer in parts for _ in range(count)]
+    return dict(enumerate(flat, start))
+
+
+def pool(
+    *workers: Mapping[int, KvLayer],
+    blocks: float = 1000,
+    release: Release = RELEASE,
+    keeps_windows: bool = True,
+) -> KvPool:
+    """A pool with memory for `blocks` of the largest group on every worker."""
+    cut = worker_layouts(workers, release, keeps_windows=keeps_windows)
+    size = max(layout.block_bytes for layout in cut)
+    return KvPool(release, cut, (blocks * size,) * len(workers))
+
+
+def group_sizes(layers: Mapping[int, KvLayer], release: Release = RELEASE) -> list[int]:
+    return [len(group.layers) for group in cut_groups(layers, release)]
+
+
+def test_one_kind_is_one_group() -> None:
+    found = pool(numbered((32, FULL)))
+    assert found.num_blocks == 1000
+    assert found.layouts[0].block_bytes == 32 * KIB
+    assert found.concurrency(8192) == 1000 / 512
+    assert found.printed_tokens(8192) == 16000
+
+
+def test_windows_and_full_layers_share_blocks_in_groups_of_the_rarer_kind() -> None:
+    """5 full layers and 21 windows: groups of 5, 5, 4, 4, 4 and 4 from 0.11.0 on."""
+    layers = numbered((5, FULL), (21, WINDOW))
+    assert group_sizes(layers) == [5, 5, 4, 4, 4, 4]
+    assert group_sizes(layers, Release("0.10.2")) == [5, 5, 5, 5, 5, 1]
+    found = pool(layers)
+    assert found.layouts[0].block_bytes == 5 * KIB
+    assert found.concurrency(32768) == 1000 / (2048 + 5 * 41)
+
+
+@pytest.mark.parametrize(
+    ("release", "sizes"), [("0.11.2", [7, 6, 12]), ("0.12.0", [13, 12]), ("0.33.0", [13, 12])]
+)
+def test_kinds_that_are_nearly_as_many_are_padded(release: str, sizes: list[int]) -> None:
+    """An EAGLE head makes 13 full layers beside 12 windows: 13 and 12 since 0.12.0."""
+    assert group_sizes(numbered((13, FULL), (12, WINDOW)), Release(release)) == sizes
+
+
+def test_chunked_layers_hold_a_chunk_and_the_budget() -> None:
+    found = pool(numbered((12, FULL), (36, CHUNK)))
+    assert len(found.layouts[0].groups) == 4
+    assert found.concurrency(131072) == 1000 / (8192 + 3 * 48)
+
+
+def test_with_the_hybrid_manager_off_windows_keep_everything() -> None:
+    found = pool(numbered((12, FULL), (12, WINDOW)), keeps_windows=False)
+    assert found.layouts[0].block_bytes == 24 * KIB
+    assert found.concurrency(131072) == 1000 / 8192
+
+
+def test_states_cannot_be_promoted() -> None:
+    with pytest.raises(KvLayoutError, match="hybrid manager off"):
+        pool(numbered((12, FULL), (36, STATE)), keeps_windows=False)
+
+
+def test_a_state_takes_one_block_a_request_in_each_group() -> None:
+    found = pool(numbered((12, FULL), (36, STATE)))
+    assert found.concurrency(16384) == 1000 / (1024 + 3)
+
+
+def test_head_sizes_may_differ_in_one_group_since_0_11() -> None:
+    layers = numbered((24, FULL), (24, replace(FULL, page_bytes=2 * KIB)))
+    found = pool(layers)
+    assert found.layouts[0].block_bytes == 24 * 3 * KIB
+    assert found.concurrency(8192) == 1000 / 512
+    with pytest.raises(KvLayoutError, match="64 and 128 bytes a token"):
+        pool(layers, release=Release("0.10.2"))
+
+
+def test_smaller_pages_get_longer_blocks_since_0_12() -> None:
+    layers = numbered((6, FULL), (6, replace(WINDOW, page_bytes=2 * KIB)))
+    found = pool(layers)
+    assert [group.block_size for group in found.layouts[0].groups] == [32, 16]
+    assert found.concurrency(8192) == 1000 / (256 + 41)
+    with pytest.raises(KvLayoutError):
+        pool(layers, release=Release("0.11.2"))
+
+
+def test_pages_that_do_not_divide_are_padded_since_0_24_but_never_latents() -> None:
+    layers = numbered((6, FULL), (6, replace(WINDOW, page_bytes=1.5 * KIB)))
+    assert pool(layers, release=Release("0.24.0")).layouts[0].block_bytes == 6 * 1.5 * KIB
+    with pytest.raises(KvLayoutError):
+        pool(layers, release=Release("0.23.0"))
+    latent = numbered(
+        (6, replace(FULL, is_latent=True)), (6, replace(WINDOW, page_bytes=1.5 * KIB))
+    )
+    with pytest.raises(KvLayoutError):
+        pool(latent)
+
+
+def test_context_parallel_ranks_share_a_request_and_print_all_its_tokens() -> None:
+    sharded = replace(FULL, shards=8)
+    found = pool(numbered((61, sharded)), release=Release("0.18.0"))
+    assert found.concurrency(8192) == 1000 / 64
+    assert found.printed_tokens(8192) == 1000 * 16 * 8
+
+
+def test_the_worker_with_the_fewest_blocks_decides() -> None:
+    """Stages of 17 and 15 layers with equal memory: the first holds fewer blocks."""
+    found = pool(numbered((17, FULL)), numbered((15, FULL), start=17), blocks=900)
+    assert found.num_blocks == 900
+    assert found.worker_blocks(1) == 900 * 17 // 15
+    assert len(found.tightest.layers) == 17
+
+
+def test_groups_are_cut_over_all_stages_together() -> None:
+    """Two full and four window layers on two stages: each stage has one layer of each group."""
+    stages = [numbered((1, FULL), (2, WINDOW), start=start) for start in (0, 3)]
+    found = pool(*stages)
+    assert [[len(g.layers) for g in layout.groups] for layout in found.layouts] == [[1, 1, 1]] * 2
+    assert found.layouts[0].block_bytes == KIB
+
+
+@pytest.mark.parametrize(
+    ("release", "blocks"),
+    [
+        ("0.13.0", 12 * 8192 + 12 * 41),  # pages of all layers, in units of one layer's page
+        ("0.18.0", 12 * 8192),  # the first group stands for all
+        ("0.20.0", 12 * (8192 + 41)),  # all groups
+    ],
+)
+def test_what_the_one_request_check_adds_up(release: str, blocks: int) -> None:
+    found = pool(numbered((12, FULL), (12, WINDOW)), release=Release(release))
+    assert found.tightest_check(131072)[0] == blocks * KIB
+
+
+def test_a_window_in_front_lets_any_length_start_from_0_14_to_0_18() -> None:
+    """The group of the first layer, a window, stands for all of them."""
+    layers = numbered((12, WINDOW), (12, FULL))
+    assert pool(layers, release=Release("0.18.0")).fits(10_000_000)
+    assert not pool(layers, release=Release("0.19.0")).fits(10_000_000)
+
+
+def test_0_14_to_0_16_compare_all_stages_with_the_memory_of_one() -> None:
+    stages = numbered((16, FULL)), numbered((16, FULL), start=16)
+    assert pool(*stages, blocks=512, release=Release("0.13.0")).fits(8192)
+    assert not pool(*stages, blocks=512, release=Release("0.16.0")).fits(8192)
+    assert pool(*stages, blocks=512, release=Release("0.17.0")).fits(8192)
+
+
+def test_the_null_block_is_spared_since_0_29() -> None:
+    assert pool(numbered((32, FULL)), blocks=512).longest(100_000) == 8192
+    assert pool(numbered((32, FULL)), blocks=512, release=NEWEST).longest(100_000) == 8176
+
+
+def test_an_override_counts_for_blocks_always_and_for_the_check_since_0_20_1() -> None:
+    for version, fits in (("0.20.0", True), ("0.20.1", False)):
+        found = replace(pool(numbered((32, FULL)), release=Release(version)), blocks_override=100)
+        assert (found.num_blocks, found.fits(8192)) == (100, fits)
+
+
+def test_no_memory_holds_no_length() -> None:
+    found = pool(numbered((32, FULL)), blocks=-1)
+    assert (found.has_memory(), found.num_blocks, found.longest(8192)) == (False, 0, 0)
+
+
+def test_a_model_without_attention_has_the_null_block_only() -> None:
+    found = KvPool(RELEASE, worker_layouts([{}], RELEASE), (1e9,))
+    assert found.num_blocks == 1
