@@ -1,0 +1,142 @@
+"""`sched-reader upgrade`: what changes for a configuration between two vLLM releases."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from difflib import unified_diff
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from scheduler_reader.cli import options
+from scheduler_reader.cli.inputs import existing, read_inputs, read_slo, read_workload
+from scheduler_reader.cli.output import FINDINGS, UNREADABLE, replace_file
+from scheduler_reader.errors import UsageError
+from scheduler_reader.knowledge.versions import Release, find_release, latest
+from scheduler_reader.report.unreadable import Unreadable
+
+if TYPE_CHECKING:
+    from scheduler_reader.upgrade.changes import Upgrade
+    from scheduler_reader.upgrade.rewrite import Rewrite, Rewritten
+
+
+class Format(StrEnum):
+    terminal = "terminal"
+    json = "json"
+
+
+def upgrade(
+    context: typer.Context,
+    config: Annotated[
+        str | None,
+        typer.Argument(metavar="CONFIG", help="The file to read; - is stdin.", show_default=False),
+    ] = None,
+    *,
+    from_version: Annotated[
+        str | None,
+        typer.Option("--from", metavar="A", help="The release it runs on; the image's if unsaid."),
+    ] = None,
+    to_version: Annotated[
+        str | None,
+        typer.Option("--to", metavar="B", help="The release to go to; newest if unsaid."),
+    ] = None,
+    gpu: options.GpuName = None,
+    gpu_count: options.GpuCount = None,
+    offline: options.Offline = False,
+    model_config: options.ModelConfig = None,
+    workload: options.WorkloadName = None,
+    isl: options.InputTokens = None,
+    osl: options.OutputTokens = None,
+    concurrency: options.Concurrency = None,
+    rate: options.Rate = None,
+    slo_ttft_ms: options.SloTtft = None,
+    slo_itl_ms: options.SloItl = None,
+    slo_tpot_ms: options.SloTpot = None,
+    fix: Annotated[
+        bool, typer.Option("--fix", help="Rewrite in the file what B calls otherwise.")
+    ] = False,
+    diff: Annotated[
+        bool, typer.Option("--diff", help="Print what --fix would change, and write nothing.")
+    ] = False,
+    format: Annotated[Format, typer.Option("--format", help="What stdout gets.")] = Format.terminal,
+) -> None:
+    """Say what an upgrade of vLLM changes: flags, defaults that move, refusals, and the effect in numbers.
+
+    Example: sched-reader upgrade serve.yaml --from 0.9.2 --to 0.18.0 --gpu h100 --diff
+    """
+    from scheduler_reader.pipeline import Request
+    from scheduler_reader.resolve import ResolveOptions
+    from scheduler_reader.upgrade.engines import upgrades_of
+
+    later = find_release(to_version) if to_version else latest()
+    if later.assumption:
+        typer.echo(f"sched-reader: {later.assumption}", err=True)
+    request = Request(
+        target=ResolveOptions(
+            gpu=gpu,
+            gpu_count=gpu_count,
+            offline=offline,
+            model_config=existing(model_config, "--model-config"),
+        ),
+        workload=read_workload(workload, isl, osl, concurrency, rate),
+        slo=read_slo(slo_ttft_ms, slo_itl_ms, slo_tpot_ms),
+    )
+    if (fix or diff) and config in (None, "-"):
+        raise UsageError("--fix and --diff need a file: a command line or stdin is none")
+    files, unreadable = read_inputs([config] if config else [], context.obj)
+    rewrites: Sequence[Rewrite] = ()
+    is_refused = False
+    if (fix or diff) and files and config:
+        rewritten = _rewrite(Path(config), later, is_diff=diff)
+        rewrites, is_refused = rewritten.rewrites, rewritten.is_refused
+    if diff:
+        for left in (one for one in rewrites if not one.is_done):
+            place = left.origin.place
+            typer.echo(f"sched-reader: {place}: {left.flag} is left alone: {left.reason}", err=True)
+    else:
+        upgrades = upgrades_of(files, from_version, later, request)
+        is_refused = is_refused if fix else any(one.is_refused for one in upgrades)
+        _print(upgrades, rewrites, unreadable, format)
+    for bad in unreadable:
+        typer.echo(f"sched-reader: {bad.message}", err=True)
+    raise typer.Exit(UNREADABLE if unreadable else FINDINGS if is_refused else 0)
+
+
+def _rewrite(path: Path, release: Release, is_diff: bool) -> Rewritten:
+    """Rewrite the file, or (`is_diff`) print the unified diff and leave the file alone."""
+    from scheduler_reader.upgrade.rewrite import rewrite
+
+    content = path.read_bytes()
+    mark = "\ufeff" if content.startswith(b"\xef\xbb\xbf") else ""
+    text = content.decode("utf-8-sig")
+    rewritten = rewrite(text, str(path), release)
+    if is_diff:
+        lines = (text.splitlines(keepends=True), rewritten.text.splitlines(keepends=True))
+        sys.stdout.writelines(unified_diff(*lines, str(path), str(path)))
+    elif rewritten.text != text:
+        target = path.resolve()
+        mode = target.stat().st_mode
+        replace_file(target, mark + rewritten.text)
+        target.chmod(mode)
+    return rewritten
+
+
+def _print(
+    upgrades: Sequence[Upgrade],
+    rewrites: Sequence[Rewrite],
+    unreadable: Sequence[Unreadable],
+    format: Format,
+) -> None:
+    if format is Format.json:
+        from scheduler_reader.report import upgrade as report
+
+        typer.echo(report.render(upgrades, rewrites, unreadable), nl=False)
+        return
+    from rich.console import Console
+
+    from scheduler_reader.report.terminal import upgrade as terminal
+
+    terminal.render(upgrades, rewrites, Console())

@@ -1,0 +1,141 @@
+"""`--fix` renames in place and leaves everything beside it alone."""
+
+from __future__ import annotations
+
+import pytest
+
+from scheduler_reader.knowledge.versions import Release
+from scheduler_reader.upgrade.rewrite import rewrite
+
+CONFIG = """\
+# our chat server
+model: Qwen/Qwen2.5-7B-Instruct
+swap-space: 16   # four were too few
+cuda_graph_sizes: 256  # as the batch
+
+max-num-seqs:   64
+disable-mm-preprocessor-cache: true
+rope-theta: 1000000
+"""
+CONFIG_AFTER = """\
+# our chat server
+model: Qwen/Qwen2.5-7B-Instruct
+max_cudagraph_capture_size: 256  # as the batch
+
+max-num-seqs:   64
+mm-processor-cache-gb: 0
+rope-theta: 1000000
+"""
+SCRIPT = """\
+#!/bin/bash
+vllm serve meta-llama/Llama-3.1-8B-Instruct \\
+  --swap-space 16 \\
+  --guided-decoding-backend xgrammar \\
+  --override_pooler_config '{"pooling_type": "LAST"}' \\
+  --disable-mm-preprocessor-cache --max-num-seqs 64 \\
+  --num-scheduler-steps 8 --cuda-graph-sizes 8 16 --task=generate
+"""
+SCRIPT_AFTER = """\
+#!/bin/bash
+vllm serve meta-llama/Llama-3.1-8B-Instruct \\
+  --structured-outputs-config.backend xgrammar \\
+  --pooler_config '{"pooling_type": "LAST"}' \\
+  --mm-processor-cache-gb=0 --max-num-seqs 64 \\
+  --cudagraph-capture-sizes 8 16 --runner=generate
+"""
+MANIFEST = """\
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: chat}
+spec:
+  template:
+    spec:
+      containers:
+        - name: vllm
+          image: vllm/vllm-openai:v0.9.2
+          args:
+            - "--model=Qwen/Qwen3-8B"  # the model
+            - "--swap-space"
+            - "4"
+            - --guided-decoding-backend=xgrammar # json
+            - --max-num-seqs=12
+"""
+MANIFEST_AFTER = MANIFEST.replace('            - "--swap-space"\n            - "4"\n', "").replace(
+    "--guided-decoding-backend", "--structured-outputs-config.backend"
+)
+COMPOSE = """\
+services:
+  vllm:
+    image: vllm/vllm-openai:v0.9.2
+    command: --model Qwen/Qwen3-8B --worker-use-ray --max-num-seqs 8
+"""
+
+
+@pytest.mark.parametrize(
+    ("name", "before", "after"),
+    [
+        ("serve.yaml", CONFIG, CONFIG_AFTER),
+        ("serve.sh", SCRIPT, SCRIPT_AFTER),
+        ("pod.yaml", MANIFEST, MANIFEST_AFTER),
+        (
+            "compose.yaml",
+            COMPOSE,
+            COMPOSE.replace("--worker-use-ray", "--distributed-executor-backend=ray"),
+        ),
+        ("crlf.yaml", CONFIG.replace("\n", "\r\n"), CONFIG_AFTER.replace("\n", "\r\n")),
+    ],
+)
+def test_renames_keep_comments_and_layout(name: str, before: str, after: str) -> None:
+    assert rewrite(before, name, Release("0.18.0")).text == after
+
+
+def test_what_has_no_successor_is_left_alone_and_told() -> None:
+    done = rewrite(CONFIG, "serve.yaml", Release("0.18.0"))
+    left = [(one.flag, one.reason) for one in done.rewrites if not one.is_done]
+    assert left == [
+        (
+            "--rope-theta",
+            "nothing means the same in vLLM 0.18.0; decide about --hf-overrides yourself",
+        )
+    ]
+    assert done.is_refused
+
+
+def test_a_successor_that_the_release_does_not_have_is_taken_back() -> None:
+    # --structured-outputs-config came with 0.11.0 and --guided-decoding-backend went with 0.12.0;
+    # dotted keys came with 0.9.0, so 0.8.5 has no way to write --speculative-config.model.
+    text = "model: a/b\nspeculative-model: c/d\n"
+    done = rewrite(text, "serve.yaml", Release("0.8.5"))
+    assert done.text == text
+    assert done.is_refused
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        ("vllm serve a/b --speculative-model '[ngram]'\n", "a method, not a model"),
+        ("vllm serve a/b --task embed\n", "no single successor"),
+        ("SWAP='--swap-space 4'\nvllm serve a/b $SWAP\n", "change it where it comes from"),
+        ("vllm serve a/b --swap-space 4\n", "by hand"),
+    ],
+)
+def test_an_unsafe_edit_is_refused(text: str, reason: str) -> None:
+    done = rewrite(text, "serve.sh", Release("0.18.0"))
+    assert done.text == text
+    assert [one.is_done for one in done.rewrites] == [False]
+    assert reason in str(done.rewrites[0].reason)
+
+
+def test_a_value_given_twice_is_not_merged() -> None:
+    text = (
+        'vllm serve a/b --speculative-config \'{"method": "ngram"}\' --num-speculative-tokens 3 \\\n'
+        "  --port 80\n"
+    )
+    done = rewrite(text, "serve.sh", Release("0.18.0"))
+    assert done.text == text
+
+
+def test_nothing_to_do_changes_nothing() -> None:
+    text = "model: a/b\nmax-num-seqs: 4\n"
+    done = rewrite(text, "serve.yaml", Release("0.18.0"))
+    assert (done.text, done.rewrites, done.is_refused) == (text, (), False)
