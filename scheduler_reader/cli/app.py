@@ -1,13 +1,52 @@
-"""The typer application: one module a command group."""
+"""The typer application: a command is imported and its options are built when it is asked for."""
 
 from __future__ import annotations
 
-from typing import Annotated
+from importlib import import_module
+from typing import Annotated, Any
 
 import typer
+from typer.core import TyperGroup
+from typer.main import get_command
 
 from scheduler_reader import __version__
-from scheduler_reader.cli import diagnose, listing, parse, simulate
+from scheduler_reader.cli.conversion import Command, plain_first
+
+# Name → module below scheduler_reader.cli, and the function or typer application in it.
+COMMANDS = {
+    "diagnose": ("diagnose", "diagnose"),
+    "parse": ("parse", "parse"),
+    "simulate": ("simulate", "simulate"),
+    "upgrade": ("upgrade", "upgrade"),
+    "list": ("listing", "app"),
+}
+
+
+class _Commands(TyperGroup):
+    """The group of all commands, which loads those it is asked for."""
+
+    def get_params(self, ctx: Any) -> list[Any]:
+        return [plain_first(parameter) for parameter in super().get_params(ctx)]
+
+    def list_commands(self, ctx: Any) -> list[str]:
+        return list(COMMANDS)
+
+    def get_command(self, ctx: Any, cmd_name: str) -> Any:
+        """The command of that name; typer compares a misspelt one with all that are loaded."""
+        for name in (cmd_name,) if cmd_name in COMMANDS else COMMANDS:
+            if name not in self.commands:
+                self.commands[name] = _loaded(name)
+        return self.commands.get(cmd_name)
+
+
+def _loaded(name: str) -> Any:
+    module, attribute = COMMANDS[name]
+    found = getattr(import_module(f"scheduler_reader.cli.{module}"), attribute)
+    if isinstance(found, typer.Typer):
+        return get_command(found)
+    alone = typer.Typer(add_completion=False)
+    alone.command(name, cls=Command)(found)
+    return get_command(alone)
 
 
 def _print_version(wanted: bool) -> None:
@@ -33,15 +72,11 @@ def _root(
 
 def application() -> typer.Typer:
     """The command line with all its commands."""
-    app = typer.Typer(
+    return typer.Typer(
         name="sched-reader",
+        cls=_Commands,
         callback=_root,
         no_args_is_help=True,
         pretty_exceptions_enable=False,
         context_settings={"help_option_names": ["-h", "--help"]},
     )
-    app.command("diagnose")(diagnose.diagnose)
-    app.command("parse")(parse.parse)
-    app.command("simulate")(simulate.simulate)
-    app.add_typer(listing.app, name="list")
-    return app

@@ -17,7 +17,11 @@ class Format(StrEnum):
 
 
 FormatOption = Annotated[Format, typer.Option("--format", help="What stdout gets.")]
-app = typer.Typer(help="What is known: GPUs, models, vLLM releases, flags, rules, workloads.")
+app = typer.Typer(
+    name="list",
+    help="What is known: GPUs, models, vLLM releases, flags, rules, workloads.",
+    add_completion=False,
+)
 
 
 @app.command()
