@@ -4,15 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 import yaml
 
 from scheduler_reader.parse.input_file import InputFile
 from scheduler_reader.parse.kubernetes_objects import KubernetesObject, kinds_in, read_objects
-from scheduler_reader.parse.pod import PodReader
 from scheduler_reader.parse.source import ParsedEngine, ParsedFile, Problem
 from scheduler_reader.parse.yaml_arguments import plain_text
 from scheduler_reader.parse.yaml_nodes import child, entries, items
+
+if TYPE_CHECKING:
+    from scheduler_reader.parse.pod import PodReader
 
 FORM = "aibrix"
 GROUP = "orchestration.aibrix.ai"
@@ -27,6 +30,8 @@ def matches(file: InputFile) -> bool:
 
 def read(file: InputFile) -> ParsedFile:
     """One engine for each role that runs vLLM, and those of other objects of the file."""
+    from scheduler_reader.parse.pod import PodReader
+
     objects, problems = read_objects(file)
     pods = PodReader(file, FORM)
     engines = [engine for found in objects for engine in _engines(found, pods)]

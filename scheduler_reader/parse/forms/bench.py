@@ -16,7 +16,6 @@ from scheduler_reader.knowledge.flags import any_release_table
 from scheduler_reader.parse.argument_names import argument_named
 from scheduler_reader.parse.embedded import embedded
 from scheduler_reader.parse.input_file import InputFile
-from scheduler_reader.parse.option_text import option_text_words
 from scheduler_reader.parse.source import Entrypoint, ParsedEngine, ParsedFile, Problem, Word
 from scheduler_reader.parse.yaml_arguments import environment, keywords, option, plain_text, word
 from scheduler_reader.parse.yaml_nodes import Entry, child, compose, entries, items, place
@@ -142,6 +141,8 @@ def _harness(document: yaml.Node, file: InputFile) -> ParsedEngine:
 
 
 def _evaluation(document: yaml.Node, file: InputFile) -> ParsedEngine:
+    from scheduler_reader.parse.option_text import option_text_words
+
     if child(document, "server_args") is None:
         return _harness(document, file)
     arguments = child(document, "server_args")
