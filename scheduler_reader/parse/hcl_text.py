@@ -6,6 +6,8 @@ import re
 
 HEREDOC = re.compile(r"<<(-?)([A-Za-z_]\w*)[ \t]*\n")
 CLOSING = {"(": ")", "[": "]", "{": "}"}
+COMMENTS = ("#", "//", "/*")
+MAX_NESTING = 40  # of interpolations in strings in interpolations
 
 
 def skip_blank(text: str, position: int) -> int:
@@ -24,7 +26,7 @@ def skip_blank(text: str, position: int) -> int:
     return position
 
 
-def string_end(text: str, start: int) -> int:
+def string_end(text: str, start: int, depth: int = 0) -> int:
     """The position after the quoted string that starts here, interpolations included."""
     position = start + 1
     while position < len(text):
@@ -34,18 +36,19 @@ def string_end(text: str, start: int) -> int:
         elif character == '"':
             return position + 1
         elif character == "$" and text.startswith("${", position) and text[position - 1] != "$":
-            position = bracket_end(text, position + 1)
+            end = bracket_end(text, position + 1, depth + 1) if depth < MAX_NESTING else 0
+            position = end or position + 2
         else:
             position += 1
     return len(text)
 
 
-def bracket_end(text: str, start: int) -> int:
+def bracket_end(text: str, start: int, depth: int = 0) -> int:
     """The position after the bracket that closes the one at `start`."""
     stack = [CLOSING[text[start]]]
     position = start + 1
     while position < len(text):
-        following = _after_quoted(text, position)
+        following = _after_quoted(text, position, depth)
         if following is not None:
             position = following
             continue
@@ -61,11 +64,13 @@ def bracket_end(text: str, start: int) -> int:
 
 
 def expression_end(text: str, start: int) -> int:
-    """The end of the expression that starts here: a line's end, a comma, or a closing bracket."""
+    """The end of the expression that starts here: a line's end, a comma, a bracket or a comment."""
     position = start
     while position < len(text):
+        if text.startswith(COMMENTS, position):
+            return position
         is_heredoc = HEREDOC.match(text, position) is not None
-        following = _after_quoted(text, position)
+        following = _after_quoted(text, position, 0)
         if following is not None:
             if is_heredoc:
                 return following
@@ -86,12 +91,11 @@ def heredoc_end(text: str, match: re.Match[str]) -> tuple[int, int]:
     return (end.start(), end.end()) if end else (len(text), len(text))
 
 
-def _after_quoted(text: str, position: int) -> int | None:
+def _after_quoted(text: str, position: int, depth: int) -> int | None:
     """The end of a string, here document or comment that starts here; None when none does."""
     if text[position] == '"':
-        return string_end(text, position)
-    if text[position] == "#" or text.startswith("//", position):
-        end = text.find("\n", position)
-        return len(text) if end < 0 else end
+        return string_end(text, position, depth)
+    if text.startswith(COMMENTS, position):
+        return max(skip_blank(text, position), position + 1)
     match = HEREDOC.match(text, position)
     return heredoc_end(text, match)[1] if match else None

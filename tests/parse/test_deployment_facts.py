@@ -124,8 +124,7 @@ def test_accelerators_of_other_forms(
 
 def test_alternatives_of_skypilot_leave_the_product_open() -> None:
     (engine,) = parse_file(str(INPUTS / "skypilot/pinned.yaml")).engines
-    assert engine.deployment is None  # under any_of, which sched-reader does not choose from
-    text = "resources: {accelerators: {H100: 8, H200: 8}}\nrun: |\n  vllm serve m\n"
-    facts = deployment(text, "x.yaml")
-    assert known(facts.gpu_request) == 8
-    assert isinstance(facts.gpu_product, Unknown)
+    assert engine.deployment is not None
+    assert engine.deployment.gpu_request is not None
+    assert known(engine.deployment.gpu_request) == 8
+    assert isinstance(engine.deployment.gpu_product, Unknown)

@@ -48,7 +48,8 @@ def read(file: InputFile) -> ParsedFile:
 def _engines(spec: yaml.Node, name: str | None, pods: PodReader) -> Iterator[ParsedEngine]:
     shared = environment(child(spec, "envs") or child(spec, "env"), pods.file)
     for role, component in _components(spec, name):
-        if plain_text(child(component, "componentType")) in WITHOUT_ENGINE:
+        kind = child(component, "componentType") or child(component, "type")
+        if plain_text(kind) in WITHOUT_ENGINE:
             continue
         own = shared | environment(child(component, "envs"), pods.file)
         for node in _containers(component):
@@ -58,12 +59,11 @@ def _engines(spec: yaml.Node, name: str | None, pods: PodReader) -> Iterator[Par
 
 
 def _components(spec: yaml.Node, name: str | None) -> Iterator[tuple[str | None, yaml.Node]]:
-    """`services` by name (v1alpha1), `components` as a list (v1beta1), or one component."""
+    """`services` by name (v1alpha1), a list of components (v1beta1), or one component."""
     services = child(spec, "services")
-    if services is not None:
-        for entry in entries(services):
-            yield entry.key, entry.node
-    for component in items(child(spec, "components")):
+    for entry in entries(services):
+        yield entry.key, entry.node
+    for component in (*items(services), *items(child(spec, "components"))):
         yield plain_text(child(component, "name")), component
     if child(spec, "extraPodSpec") is not None:
         yield plain_text(child(spec, "serviceName")) or name, spec

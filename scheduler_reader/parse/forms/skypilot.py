@@ -64,10 +64,19 @@ def _engines(task: yaml.Node, file: InputFile) -> list[ParsedEngine]:
             name=engine.name or name,
             env=env | dict(engine.env),
             image_version=engine.image_version or version,
-            deployment=accelerator(child(task, "resources", "accelerators"), file),
+            deployment=accelerator(_accelerators(task), file),
         )
         for engine in engines_in_shell(inner.text, inner, FORM, variables=variables)
     ]
+
+
+def _accelerators(task: yaml.Node) -> yaml.Node | None:
+    """The accelerators of the task; of alternatives only where there is one."""
+    resources = child(task, "resources")
+    choices = (*items(child(resources, "any_of")), *items(child(resources, "ordered")))
+    return child(resources, "accelerators") or (
+        child(choices[0], "accelerators") if len(choices) == 1 else None
+    )
 
 
 def _items(name: str, value: Value[str]) -> Items:
