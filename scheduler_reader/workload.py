@@ -4,15 +4,24 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, fields, replace
 from pathlib import Path
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal, TypeAlias
 
 from scheduler_reader.data import documents
 from scheduler_reader.errors import InputError, UsageError
 from scheduler_reader.validation import validated
 
 LENGTHS = ("input_tokens", "output_tokens")
+
+OPTIONAL = ("arrival", "seed", "shared_prefix_tokens")  # not stated where they are as by default
+TRACE_SUFFIXES = (".jsonl", ".csv")
+
+# Gaps between arrivals: exponential, equal, gamma with a coefficient of variation, `burst` requests
+# at once, or the times of the trace.
+Arrivals: TypeAlias = (
+    Literal["poisson", "constant", "trace"] | dict[Literal["gamma", "burst"], float]
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -67,7 +76,11 @@ class Lengths:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Workload:
-    """A load protocol and the lengths of its requests."""
+    """A load protocol and the lengths of its requests.
+
+    With a trace, the lengths (and with `arrival: trace` the times) of each request are its own;
+    the fields say what they are like on the whole.
+    """
 
     __pydantic_config__: ClassVar[dict[str, str]] = {"extra": "forbid"}
 
@@ -79,6 +92,10 @@ class Workload:
     input_tokens: Lengths
     output_tokens: Lengths
     prefix_cache_hit_rate: float = 0.0
+    shared_prefix_tokens: int = 0  # that all requests begin with, such as a system prompt
+    arrival: Arrivals = "poisson"  # of an open loop
+    trace: str | None = None  # the file that the requests themselves are read from
+    seed: int = 0
     name: str | None = None
 
     def __post_init__(self) -> None:
@@ -94,21 +111,47 @@ class Workload:
             raise ValueError("a closed loop needs concurrency")
         if self.protocol == "open-loop" and self.rate is None:
             raise ValueError("an open loop needs rate (requests per second)")
+        if not self.shared_prefix_tokens >= 0:
+            raise ValueError("shared_prefix_tokens cannot be negative")
+        if self.shared_prefix_tokens and self.prefix_cache_hit_rate:
+            raise ValueError("give shared_prefix_tokens or prefix_cache_hit_rate, not both")
+        if isinstance(self.arrival, dict):
+            if len(self.arrival) != 1 or not min(self.arrival.values()) > 0:
+                raise ValueError("arrival is poisson, constant, one {gamma: cv} or one {burst: n}")
+        elif self.arrival == "trace" and self.trace is None:
+            raise ValueError("arrival: trace needs a trace")
 
-    def replaced(self, fields: Mapping[str, Any]) -> Workload:
-        """A copy with some fields replaced, without the name; a bad value is a `UsageError`."""
-        if not fields:
+    @property
+    def expected_hit_rate(self) -> float:
+        """Share of prompt tokens that the prefix cache holds once it is warm."""
+        if self.shared_prefix_tokens:
+            return min(1.0, self.shared_prefix_tokens / self.input_tokens.mean)
+        return self.prefix_cache_hit_rate
+
+    def replaced(self, changes: Mapping[str, Any]) -> Workload:
+        """A copy with some fields replaced, without the name; a bad value is a `UsageError`.
+
+        A stated length takes the place of a trace, a stated rate that of its times.
+        """
+        if not changes:
             return self
-        numbers = {name: fields[name] for name in LENGTHS if _is_number(fields.get(name))}
+        if self.trace is not None and not changes.keys().isdisjoint(LENGTHS):
+            changes = {"trace": None, **changes}
+        if self.arrival == "trace" and not changes.keys().isdisjoint({*LENGTHS, "rate"}):
+            changes = {"arrival": "poisson", **changes}
+        numbers = {name: changes[name] for name in LENGTHS if _is_number(changes.get(name))}
         try:
             lengths = {name: Lengths(constant=number) for name, number in numbers.items()}
-            return replace(self, **{**fields, **lengths, "name": None})
+            return replace(self, **{**changes, **lengths, "name": None})
         except ValueError as error:
             raise UsageError(f"workload: {error}") from None
 
     def as_file(self) -> dict[str, Any]:
         """The workload as a file states it: a length is a number or one law, no field is null."""
         stated = _without_none(asdict(self))
+        for field in fields(self):
+            if field.name in OPTIONAL and stated.get(field.name) == field.default:
+                del stated[field.name]
         for name in LENGTHS:
             lengths = _without_none(stated[name])
             stated[name] = lengths.get("constant", lengths)
@@ -116,7 +159,7 @@ class Workload:
 
 
 def load_workload(name: str) -> Workload:
-    """The preset of that name, or the JSON or YAML file at that path.
+    """The preset of that name, the trace, or the JSON or YAML file at that path.
 
     Raises `UsageError` for a name that is neither or a bad field, `InputError` for a file that
     cannot be read.
@@ -127,10 +170,14 @@ def load_workload(name: str) -> Workload:
     path = Path(name)
     if not path.is_file():
         raise UsageError(f"{name!r} is no workload file and no preset; presets: {', '.join(known)}")
+    if path.suffix.lower() in TRACE_SUFFIXES:
+        return read_workload({"trace": name, "name": path.name}, name)
     try:
         content = _parsed(path.read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
         raise InputError(f"{name}: not readable as a JSON or YAML workload: {error}") from error
+    if isinstance(content, dict) and isinstance(content.get("trace"), str):
+        content["trace"] = str(path.parent / content["trace"])
     return read_workload(content, name)
 
 
@@ -144,6 +191,8 @@ def read_workload(content: Any, place: str) -> Workload:
     """A workload from the content of a file; `UsageError` names `place` and the bad field."""
     if not isinstance(content, dict):
         raise UsageError(f"{place}: a workload is a mapping such as {{concurrency: 64, …}}")
+    if isinstance(content.get("trace"), str):
+        content = _traced(content["trace"]) | content
     numbers = {
         name: {"constant": content[name]} for name in LENGTHS if _is_number(content.get(name))
     }
@@ -151,6 +200,22 @@ def read_workload(content: Any, place: str) -> Workload:
         return validated(Workload, content | numbers)
     except ValueError as error:
         raise UsageError(f"{place}: {error}") from None
+
+
+def _traced(trace: str) -> dict[str, Any]:
+    """The fields that a trace implies; without times it is a closed loop as by default."""
+    from scheduler_reader.traces import measure, read_trace
+
+    shape = measure(read_trace(trace))
+    implied: dict[str, Any] = {
+        "num_requests": shape.requests,
+        "prefix_cache_hit_rate": shape.hit_rate,
+    }
+    for name, lengths in zip(LENGTHS, (shape.prompt, shape.output), strict=True):
+        implied[name] = {"lognormal": {"mean": lengths.mean, "std": lengths.std}}
+    if shape.rate is not None:
+        return implied | {"protocol": "open-loop", "rate": shape.rate, "arrival": "trace"}
+    return implied | {"concurrency": DEFAULT_WORKLOAD.concurrency}
 
 
 def _is_number(value: object) -> bool:

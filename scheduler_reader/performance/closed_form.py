@@ -68,7 +68,7 @@ def operating_estimate(
 
 def _demand(workload: Workload, is_caching: bool) -> Demand:
     prompt = workload.input_tokens.mean
-    hits = workload.prefix_cache_hit_rate if is_caching else 0.0
+    hits = workload.expected_hit_rate if is_caching else 0.0
     computed = max(1.0, prompt * (1 - hits))
     return Demand(prompt, computed, max(1.0, workload.output_tokens.mean))
 
