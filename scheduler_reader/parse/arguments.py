@@ -98,7 +98,7 @@ def read_arguments(engine: ParsedEngine, table: FlagTable) -> FlagReading:
 
 
 def _checked(reading: FlagReading) -> FlagReading:
-    """The reading with an issue for every value outside its limits; such a value is unknown."""
+    """The reading with an issue for every value outside its limits; a refused one is unknown."""
     if all(is_plain_size(v.value) for v in reading.settings.values() if isinstance(v, Known)):
         return reading
     from scheduler_reader.parse.serve_flags import serve_flags
@@ -107,6 +107,7 @@ def _checked(reading: FlagReading) -> FlagReading:
     beyond = {
         issue.flag.lstrip("-").replace("-", "_"): Unknown(issue.message, issue.origin)
         for issue in issues
+        if issue.fatal
     }
     settings = {**reading.settings, **beyond}
     return replace(reading, settings=settings, issues=(*reading.issues, *issues))

@@ -48,6 +48,8 @@ def parallelism(engine: ResolvedEngine) -> Value[Parallelism]:
         value = optional(engine, name, 1)
         if isinstance(value, Unknown):
             return Unknown(f"{name} is not known: {value.reason}")
+        if value < 1:
+            return _refused(name, value)
         sizes.append(int(value))
     tensor, pipeline, data = sizes
     spread = Parallelism(tensor, pipeline, data, is_on(engine, "enable_expert_parallel"))
@@ -60,6 +62,8 @@ def scheduler_limits(engine: ResolvedEngine) -> Value[SchedulerLimits]:
         value = engine.value(name)
         if isinstance(value, Unknown):
             return Unknown(f"{name} is not known: {value.reason}")
+        if value.value is not None and not isinstance(value.value, bool) and value.value < 1:
+            return _refused(name, value.value)
     budget, seqs = int(engine.get("max_num_batched_tokens")), int(engine.get("max_num_seqs"))
     active, threshold = (
         optional(engine, name, 0)
@@ -72,3 +76,12 @@ def scheduler_limits(engine: ResolvedEngine) -> Value[SchedulerLimits]:
         longest_chunk_tokens=threshold if isinstance(threshold, int) and threshold > 0 else budget,
     )
     return Known(limits, Origin("derived", "scheduler limits"))
+
+
+def _refused(name: str, value: int) -> Unknown:
+    return Unknown(f"{name} is {value}: vLLM refuses what is below 1")
+
+
+def _unserviceable(name: str, value: int) -> Unknown:
+    """Releases up to 0.11.0 take such sizes; no request is ever scheduled."""
+    return Unknown(f"{name} is {value}: nothing can be served below 1")

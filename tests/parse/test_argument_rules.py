@@ -108,8 +108,11 @@ def test_release_refuses(release: str, command: str, kind: str, flag: str) -> No
 
 
 def test_options_of_other_releases_say_which() -> None:
-    (removed,) = read("m --swap-space 4", NEW).issues
-    assert (removed.until, removed.suggestion) == ("0.17.1", "--kv-offloading-size")
+    (removed,) = read("m --task embed", NEW).issues
+    assert (removed.until, removed.suggestion) == ("0.12.0", "--runner and --convert")
+    (gone,) = read("m --swap-space 4", NEW).issues
+    assert (gone.until, gone.suggestion) == ("0.17.1", None)
+    assert "--kv-offloading-size" in gone.message
     (to_come,) = read("m --optimization-level 2", MID).issues
     assert to_come.since == "0.12.0"
     (misspelt,) = read("m --max-num-sequences 8", NEW).issues

@@ -106,6 +106,10 @@ def test_nonsense_inside_options_is_unknown_and_never_an_error(arguments, name):
     assert isinstance(found.value(name), Unknown)
 
 
-def test_zero_sizes_are_resolved_as_written():
-    found = resolve(engine("Qwen/Qwen3-8B", "-tp", "0", "--max-num-seqs", "0"))
-    assert (found.get("max_num_seqs"), found.hardware.count) == (0, 1)
+def test_a_refused_size_is_unknown_and_an_accepted_one_is_resolved_as_written():
+    arguments = ("Qwen/Qwen3-8B", "-tp", "0", "--max-num-seqs", "0")
+    refused = resolve(engine(*arguments))
+    assert "must be greater than" in refused.value("max_num_seqs").reason
+    assert refused.hardware.count == 1
+    accepted = resolve(engine(*arguments), ResolveOptions(vllm_version="0.8.5"))
+    assert accepted.get("max_num_seqs") == 0
