@@ -1,8 +1,8 @@
-"""Values of a chart that nobody but its authors knows: what they say about a vLLM server by itself.
+"""YAML that nobody but its authors has a schema for: what it says about a vLLM server by itself.
 
-Three things speak for themselves: a command that starts the server, a list of options beside an
-image of vLLM, and a map whose keys are vLLM's arguments.  The chart's templates are not read, so
-every engine says that they may add to it.
+Values of a chart of one's own, above all.  Three things speak for themselves: a command that
+starts the server, options beside an image of vLLM, and a map whose keys are vLLM's arguments.
+Whatever renders the values is not read, so every engine says that it may add to them.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from scheduler_reader.parse.argument_names import argument_named
 from scheduler_reader.parse.embedded import embedded
 from scheduler_reader.parse.image_version import known_release, release_of_image
 from scheduler_reader.parse.input_file import InputFile
+from scheduler_reader.parse.option_text import option_text_words
 from scheduler_reader.parse.serve_command import serve_command
 from scheduler_reader.parse.shell_engines import engines_in_shell, mentions_server
 from scheduler_reader.parse.source import ConfigEntry, ParsedEngine, Word
@@ -24,15 +25,18 @@ from scheduler_reader.parse.yaml_arguments import environment, keywords, plain_t
 from scheduler_reader.parse.yaml_nodes import child, entries, items, place
 from scheduler_reader.value import Known, Value
 
-TEMPLATES = "the chart's templates are not read; they may add arguments or change these"
+TEMPLATES = "what renders this file is not read; it may add arguments or change these"
 MODEL_KEYS = (
     "modelURL", "modelUrl", "modelId", "modelID", "model_id", "modelName", "model_name",
     "modelPath", "model_path", "huggingfaceModel", "hfModel", "repoId", "repo_id", "model",
 )  # fmt: skip
 MODEL_FIELDS = ("id", "repo", "repository", "source", "path", "uri", "url", "name")
-OPTION_KEYS = re.compile(r"(?:vllm|engine|server|extra|serve)?_?(?:args|arguments)", re.IGNORECASE)
+OPTION_KEYS = re.compile(
+    r"(?:vllm|engine|server|extra|serve)?_?(?:args|arguments|flags)|command|cmd", re.IGNORECASE
+)
 COMMAND_KEYS = re.compile(
-    r".*(?:command|cmd|args|entrypoint|script|run|start|exec|launch|serve|vllm)", re.IGNORECASE
+    r".*(?:command|cmd|args|entrypoint|script|shell|run|start|exec|launch|serve|vllm)",
+    re.IGNORECASE,
 )
 MODEL = re.compile(r"(?:hf://)?([\w.-]+/[\w.-]+)|(/[\w./-]+)")
 ENV_KEYS = ("env", "extraEnv", "envVars", "environment")
@@ -123,7 +127,10 @@ def _container(node: yaml.Node, file: InputFile, form: str, scope: _Scope) -> Pa
 def _options(node: yaml.Node, file: InputFile, env: dict[str, Value[str]]) -> tuple[Word, ...]:
     found: list[Word] = []
     for entry in entries(node):
-        if OPTION_KEYS.fullmatch(entry.key):
+        text = plain_text(entry.node) or ""
+        if OPTION_KEYS.fullmatch(entry.key) and text.startswith("-"):
+            found += option_text_words(embedded(entry.node, file))
+        elif OPTION_KEYS.fullmatch(entry.key):
             found += words(entry.node, file, env)
     return tuple(found) if any(word.text.startswith("--") for word in found) else ()
 
