@@ -146,9 +146,9 @@ class _Reader:
             text, parameters = called
             self._with_parameters(script, text, parameters, depth)
         elif program(words[0]) == "eval":
-            text = " ".join(word.text for word in words[1:])
+            line = " ".join(word.text for word in words[1:])
             self._nested(
-                script, Word(text, words[-1].origin if words[1:] else words[0].origin), depth
+                script, Word(line, words[-1].origin if words[1:] else words[0].origin), depth
             )
         elif program(words[0]) not in NOT_RUN:
             for word in words:
