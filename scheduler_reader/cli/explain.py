@@ -1,0 +1,46 @@
+"""`sched-reader explain`: a rule, a flag or a term.
+
+A flag may be written as it is typed (`--max-num-seqs`), so options that are not ours are words.
+"""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import Annotated
+
+import typer
+
+from scheduler_reader.cli.conversion import Command
+
+app = typer.Typer(add_completion=False)
+
+
+class Format(StrEnum):
+    terminal = "terminal"
+    json = "json"
+
+
+@app.command("explain", cls=Command, context_settings={"ignore_unknown_options": True})
+def explain(
+    word: Annotated[
+        str,
+        typer.Argument(
+            metavar="CODE|FLAG|TERM", help="MEM101, --max-num-seqs, TTFT …", show_default=False
+        ),
+    ],
+    format: Annotated[Format, typer.Option("--format", help="What stdout gets.")] = Format.terminal,
+) -> None:
+    """Explain a rule, a flag (what it controls, its default by release and hardware) or a term."""
+    from scheduler_reader.explain.lookup import explain as look_up
+
+    found = look_up(word)
+    if format is Format.json:
+        from scheduler_reader.report import explain as report
+
+        typer.echo(report.render(found), nl=False)
+        return
+    from rich.console import Console
+
+    from scheduler_reader.report.terminal import explain as terminal
+
+    terminal.render(found, Console())
