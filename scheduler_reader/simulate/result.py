@@ -13,7 +13,7 @@ class Gaps(NamedTuple):
     """`count` gaps between output tokens of `seconds` each."""
 
     seconds: float
-    count: int
+    count: int  # type: ignore[assignment]
 
 
 class RequestRecord(NamedTuple):

@@ -1,0 +1,91 @@
+"""What requests go through in a run, written down as it happens: tokens, waits, stretches."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Literal, TypeAlias
+
+from scheduler_reader.simulate.arrivals import Arrival
+from scheduler_reader.simulate.result import Gaps, Phase, RequestRecord
+
+PhaseKind: TypeAlias = Literal["waiting", "prefill", "decode", "preempted"]
+
+
+@dataclass(slots=True)
+class Life:
+    """One request from arrival on; `phases` None: they are not kept."""
+
+    arrival: Arrival
+    phases: list[Phase] | None
+    admitted_s: float | None = None
+    first_token_s: float | None = None
+    last_token_s: float = 0.0
+    finished_s: float | None = None
+    outputs: int = 0
+    cached_tokens: int = 0
+    preemptions: int = 0
+    _gaps: list[Gaps] = field(default_factory=list)
+    _kind: PhaseKind = "waiting"
+    _since_s: float = 0.0
+    _tokens: int = 0
+
+    def arrives(self, time_s: float) -> None:
+        """The request is in the waiting queue."""
+        self._since_s = time_s
+
+    def runs(self, time_s: float, start: int, tokens: int, is_decode: bool) -> None:
+        """A step begins that computes `tokens` of it, after `start` that are there."""
+        if self.admitted_s is None:
+            self.admitted_s, self.cached_tokens = time_s, start
+        if not is_decode or self._kind != "decode":
+            self._enter("decode" if is_decode else "prefill", time_s)
+        self._tokens += tokens
+
+    def is_preempted(self, time_s: float) -> None:
+        """Its blocks are taken; it waits to be computed anew."""
+        self.preemptions += 1
+        self._enter("preempted", time_s)
+
+    def receives(self, time_s: float, tokens: int) -> None:
+        """A step's output is there; tokens of one step come together."""
+        if self.first_token_s is None:
+            self.first_token_s = time_s
+        else:
+            self._add_gap(time_s - self.last_token_s, 1)
+        if tokens > 1:
+            self._add_gap(0.0, tokens - 1)
+        self.last_token_s = time_s
+        self.outputs += tokens
+
+    def ends(self, time_s: float) -> None:
+        """The last token is out."""
+        self.finished_s = time_s
+        self._enter("waiting", time_s)
+
+    def record(self) -> RequestRecord:
+        """What is left of it, now or after it is finished."""
+        arrival = self.arrival
+        assert arrival.time_s is not None
+        return RequestRecord(
+            number=arrival.number,
+            prompt_tokens=arrival.prompt_tokens,
+            output_tokens=self.outputs,
+            arrival_s=arrival.time_s,
+            admitted_s=self.admitted_s,
+            first_token_s=self.first_token_s,
+            finished_s=self.finished_s,
+            cached_tokens=self.cached_tokens,
+            preemptions=self.preemptions,
+            gaps=tuple(self._gaps),
+        )
+
+    def _add_gap(self, seconds: float, count: int) -> None:
+        if self._gaps and self._gaps[-1].seconds == seconds:
+            count += self._gaps.pop().count
+        self._gaps.append(Gaps(seconds, count))
+
+    def _enter(self, kind: PhaseKind, time_s: float) -> None:
+        if self.phases is not None and time_s > self._since_s:
+            number = self.arrival.number
+            self.phases.append(Phase(number, self._kind, self._since_s, time_s, self._tokens))
+        self._kind, self._since_s, self._tokens = kind, time_s, 0

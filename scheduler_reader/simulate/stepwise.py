@@ -1,0 +1,203 @@
+"""Run the scheduler with a clock, one step after another.
+
+Every step is decided by the exact scheduler and takes what the step model says; cost grows with
+steps times requests in them.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from math import inf
+
+from scheduler_reader.knowledge.versions import Release
+from scheduler_reader.performance.step import StepModel
+from scheduler_reader.simulate.arrivals import Source
+from scheduler_reader.simulate.batch import Batch, Share
+from scheduler_reader.simulate.config import EngineConfig
+from scheduler_reader.simulate.engine import Engine
+from scheduler_reader.simulate.lives import Life
+from scheduler_reader.simulate.request import Request
+from scheduler_reader.simulate.result import Phase, Sample, SimulationResult
+
+_GIVE_UP = 3  # empty steps in a row after which nothing but an arrival can change anything
+_TICKS_PER_S = 1_000_000  # first come is told apart by the microsecond, then by number
+
+
+def run_stepwise(
+    config: EngineConfig,
+    release: Release,
+    step_model: StepModel,
+    arrivals: Source,
+    *,
+    record_phases: bool = False,
+    record_samples: bool = False,
+) -> SimulationResult:
+    """Serve all requests of a source.  Those that can never be scheduled end as `unfinished`.
+
+    Speculative drafts are taken to be accepted whole.  Raises `UsageError` when the release
+    refuses the settings.
+    """
+    run = _Run(
+        config,
+        release,
+        step_model,
+        arrivals,
+        record_phases=record_phases,
+        record_samples=record_samples,
+    )
+    while run.advance():
+        pass
+    return run.result()
+
+
+class _Run:
+    def __init__(
+        self,
+        config: EngineConfig,
+        release: Release,
+        step_model: StepModel,
+        arrivals: Source,
+        *,
+        record_phases: bool,
+        record_samples: bool,
+    ) -> None:
+        self._config = config
+        self._engine = Engine(config, release, lambda _, drafts: drafts)
+        self._step_model = step_model
+        self._arrivals = arrivals
+        self._phases: list[Phase] | None = [] if record_phases else None
+        self._samples: list[Sample] | None = [] if record_samples else None
+        self._lives: dict[Request, Life] = {}  # in order of arrival
+        self._open: set[Request] = set()
+        self._done_s: deque[float] = deque()  # of the batches in flight
+        self._last_done_s = 0.0
+        self._now_s = 0.0
+        self._steps = 0
+        self._busy_s = 0.0
+        self._idle_steps = 0
+        self._cornered: dict[Request, int] = {}  # known tokens when it last gave way to itself
+
+    def advance(self) -> bool:
+        """One turn of the engine's loop; False when there is nothing more to do."""
+        self._receive()
+        if not self._open and not self._engine.in_flight:
+            return self._sleep()
+        if self._open:
+            was_alone = not self._engine.in_flight
+            batch = self._launch()
+            is_idle = was_alone and not batch.shares and not batch.preempted
+            self._idle_steps = self._idle_steps + 1 if is_idle else 0
+            if batch.shares and not self._engine.is_full:
+                return True
+            if self._idle_steps > _GIVE_UP or self._is_cornered(batch):
+                self._idle_steps = 0
+                self._complete()
+                return self._sleep()
+        self._complete()
+        return True
+
+    def result(self) -> SimulationResult:
+        lives = sorted(self._lives.values(), key=lambda life: life.arrival.number)
+        return SimulationResult(
+            records=tuple(life.record() for life in lives),
+            duration_s=max((life.last_token_s for life in lives), default=0.0),
+            steps=self._steps,
+            busy_s=self._busy_s,
+            preemptions=sum(life.preemptions for life in lives),
+            num_blocks=self._config.num_gpu_blocks,
+            block_size=self._config.block_size,
+            unfinished=tuple(sorted(request.number for request in self._open)),
+            phases=tuple(self._phases or ()),
+            samples=tuple(self._samples or ()),
+        )
+
+    def _receive(self) -> None:
+        while self._arrivals.next_s <= self._now_s:
+            arrival = self._arrivals.take()
+            assert arrival.time_s is not None
+            request = Request(
+                number=arrival.number,
+                arrival=round(arrival.time_s * _TICKS_PER_S),
+                prompt_tokens=arrival.prompt_tokens,
+                max_tokens=arrival.output_tokens,
+                priority=arrival.priority,
+                prefix_group=arrival.prefix_group,
+                prefix_tokens=arrival.prefix_tokens,
+            )
+            life = self._lives[request] = Life(arrival, self._phases)
+            life.arrives(arrival.time_s)
+            self._open.add(request)
+            self._engine.add(request)
+
+    def _sleep(self) -> bool:
+        """Until the next arrival; False when there is none."""
+        if self._arrivals.next_s == inf:
+            return False
+        self._now_s = max(self._now_s, self._arrivals.next_s)
+        return True
+
+    def _launch(self) -> Batch:
+        batch = self._engine.launch()
+        for request, share in batch.shares.items():
+            self._lives[request].runs(
+                self._now_s, share.start, share.tokens, _is_decode(request, share)
+            )
+        for request in batch.preempted:
+            self._lives[request].is_preempted(self._now_s)
+        seconds = self._seconds(batch)
+        stages = self._config.pipeline_parallel_size
+        begin_s = max(self._now_s, self._last_done_s - seconds * (stages - 1) / stages)
+        self._last_done_s = max(begin_s + seconds, self._last_done_s)
+        self._done_s.append(self._last_done_s)
+        self._steps += bool(batch.shares)
+        self._busy_s += seconds / stages
+        self._sample()
+        return batch
+
+    def _seconds(self, batch: Batch) -> float:
+        """Of one pass through all pipeline stages; the step model halves a batch by stage."""
+        stages = self._config.pipeline_parallel_size
+        sequences = context = 0
+        chunks = []
+        for request, share in batch.shares.items():
+            if _is_decode(request, share):
+                sequences += 1
+                context += share.start + share.tokens
+            else:
+                chunks.append((share.tokens * stages, share.start))
+        return self._step_model.step_seconds(sequences * stages, context * stages, chunks)
+
+    def _complete(self) -> None:
+        self._now_s = max(self._now_s, self._done_s.popleft())
+        before = {request: request.outputs for request in self._engine.in_flight[0].shares}
+        _, finished = self._engine.complete()
+        for request, outputs in before.items():
+            if request.outputs > outputs:
+                self._lives[request].receives(self._now_s, request.outputs - outputs)
+        for request in finished:
+            self._lives[request].ends(self._now_s)
+            self._open.discard(request)
+            self._arrivals.finished(self._now_s)
+
+    def _is_cornered(self, batch: Batch) -> bool:
+        """Whether a request that has the engine to itself gives way to itself for ever."""
+        if batch.shares or len(batch.preempted) != 1 or self._engine.scheduler.running:
+            return False
+        victim = batch.preempted[0]
+        is_same = self._cornered.get(victim) == victim.known
+        self._cornered[victim] = victim.known
+        return is_same
+
+    def _sample(self) -> None:
+        if self._samples is None:
+            return
+        scheduler = self._engine.scheduler
+        used = self._config.num_gpu_blocks - 1 - scheduler.kv.free
+        state = (len(scheduler.running), len(scheduler.waiting), used)
+        if not self._samples or self._samples[-1][1:] != state:
+            self._samples.append(Sample(self._now_s, *state))
+
+
+def _is_decode(request: Request, share: Share) -> bool:
+    """Whether the request only takes its next token (with its drafts) in this step."""
+    return share.tokens == 1 + share.drafts and share.start >= request.prompt_tokens
