@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from itertools import repeat
 from math import hypot
+from typing import NamedTuple
 
 from scheduler_reader.capacity.activations import profile_peak
 from scheduler_reader.capacity.constants import Spread
@@ -18,8 +18,7 @@ from scheduler_reader.capacity.stages import Stage, stages
 from scheduler_reader.capacity.weights import weight_bytes
 
 
-@dataclass(frozen=True, slots=True)
-class StageBudget:
+class StageBudget(NamedTuple):
     """The memory of one rank of a stage, in bytes.  `kv_cache` may be negative."""
 
     stage: Stage
@@ -42,8 +41,7 @@ class StageBudget:
         )
 
 
-@dataclass(frozen=True, slots=True)
-class Pool:
+class Pool(NamedTuple):
     """The pool of KV blocks at the low end, the best value and the high end of the spread."""
 
     low: KvPool

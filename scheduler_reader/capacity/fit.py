@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from scheduler_reader.capacity.budget import (
     Pool,
@@ -17,8 +17,7 @@ from scheduler_reader.capacity.kv_pool import KvPool
 from scheduler_reader.capacity.refusals import refused
 
 
-@dataclass(frozen=True, slots=True)
-class Outlook:
+class Outlook(NamedTuple):
     """One engine's start.
 
     `pool` None: the KV layout is not modelled.  `cause` says so, or which check beside the fit of

@@ -10,14 +10,14 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
+from typing import NamedTuple
 
 from scheduler_reader.capacity.constants import value_at
 from scheduler_reader.capacity.kv_layers import KvGroup, KvLayer, cut_groups
 from scheduler_reader.knowledge.versions import Release
 
 
-@dataclass(frozen=True, slots=True)
-class KvLayout:
+class KvLayout(NamedTuple):
     """The groups of one worker.  `layers`: as the model has them, before groups change them."""
 
     groups: tuple[KvGroup, ...]

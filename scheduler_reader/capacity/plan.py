@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 
-@dataclass(frozen=True, slots=True)
-class MemoryTerms:
+class MemoryTerms(NamedTuple):
     """Bytes on one GPU rank.  `kv_cache` is what is left for blocks (may be negative)."""
 
     total: float  # device memory as CUDA reports it
@@ -19,8 +18,7 @@ class MemoryTerms:
     kv_cache: float
 
 
-@dataclass(frozen=True, slots=True)
-class KvRange:
+class KvRange(NamedTuple):
     """One end of the uncertainty range."""
 
     kv_cache_bytes: float
@@ -28,8 +26,7 @@ class KvRange:
     kv_cache_tokens: int
 
 
-@dataclass(frozen=True, slots=True)
-class Remedy:
+class Remedy(NamedTuple):
     """The smallest change of one setting with which the engine starts, all else as it is."""
 
     setting: str

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from scheduler_reader.capacity.budget import Pool
 from scheduler_reader.capacity.constants import gib_spread, value_at
@@ -11,8 +11,7 @@ from scheduler_reader.capacity.kv_layers import RECURRENT
 from scheduler_reader.knowledge.gpus import GIB
 
 
-@dataclass(frozen=True, slots=True)
-class Refusal:
+class Refusal(NamedTuple):
     """Why the worker does not start; `is_certain` at both ends of the spread."""
 
     is_certain: bool

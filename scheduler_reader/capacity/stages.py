@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from scheduler_reader.knowledge.models import LayerKind, ModelFacts
 
 
-@dataclass(frozen=True, slots=True)
-class Stage:
+class Stage(NamedTuple):
     """The decoder layers `first` to `last` (excluded); the ends hold embeddings and lm_head."""
 
     first: int

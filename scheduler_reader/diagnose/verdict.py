@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 Default = Literal["paged_attention", "continuous_batching", "chunked_prefill", "none"]
 Kind = Literal[
@@ -24,8 +24,7 @@ Kind = Literal[
 ]
 
 
-@dataclass(frozen=True, slots=True)
-class Lift:
+class Lift(NamedTuple):
     """One limit lifted alone: the objective before and after.  `gain` is relative, > 0 is better."""
 
     limit: str
@@ -44,8 +43,7 @@ class Bottleneck:
     lifted: tuple[Lift, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class TuningStep:
+class TuningStep(NamedTuple):
     """One change, its reason, what it is predicted to do, and the metric that will show it."""
 
     order: int

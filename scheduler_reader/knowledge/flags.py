@@ -10,15 +10,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
-from typing import Any
+from typing import Any, NamedTuple
 
 from scheduler_reader.data import documents, json_file
 from scheduler_reader.errors import DataError
 from scheduler_reader.knowledge.versions import Release, releases
 
 
-@dataclass(frozen=True, slots=True)
-class Flag:
+class Flag(NamedTuple):
     """One option over one range of releases (`since` - `until`, inclusive)."""
 
     name: str  # --max-num-seqs
@@ -68,8 +67,7 @@ class Match:
     negative: bool
 
 
-@dataclass(frozen=True, slots=True)
-class FlagTable:
+class FlagTable(NamedTuple):
     """The options of one release, or (`release` is None) of all of them."""
 
     release: str | None
@@ -164,8 +162,7 @@ def last_release_with(option: str, release: str) -> str | None:
     return next((last for _, last in reversed(ranges) if order[last] < order[release]), None)
 
 
-@dataclass(frozen=True, slots=True)
-class Replacement:
+class Replacement(NamedTuple):
     """What takes the place of an option that is gone; `use` is None when nothing does."""
 
     use: str | None = None

@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from scheduler_reader.data import documents, with_tuples
 from scheduler_reader.knowledge.quantization import Quantization
 
 
-@dataclass(frozen=True, slots=True)
-class NamedQuantization:
+class NamedQuantization(NamedTuple):
     """A name without its suffix, and what the suffix stands for.
 
     `quantization` is None where the suffix says that weights are not quantized; `reason` is set

@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import cache
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal, NamedTuple
 
 from scheduler_reader.data import documents, with_tuples
 from scheduler_reader.errors import DataError
@@ -88,8 +88,7 @@ class ModelFacts:
         return not self.is_moe and not self.uses_mla and all(k == "full" for k in self.layer_kinds)
 
 
-@dataclass(frozen=True, slots=True)
-class FoundModel:
+class FoundModel(NamedTuple):
     """A model of the catalogue; `assumption` says in words how another id was read as it."""
 
     facts: ModelFacts

@@ -10,16 +10,14 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from scheduler_reader.knowledge.flags import FlagTable, Match
 from scheduler_reader.knowledge.parser_behaviour import parser_behaves
 from scheduler_reader.parse.source import ConfigEntry, Entrypoint, Word
 
 
-@dataclass(frozen=True, slots=True)
-class ConfigWords:
+class ConfigWords(NamedTuple):
     """The words of a config file, and what the release loses of its entries."""
 
     words: tuple[Word, ...]

@@ -7,15 +7,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from scheduler_reader.value import Value
 
 ProbeKind = Literal["startup", "liveness", "readiness"]
 
 
-@dataclass(frozen=True, slots=True)
-class Probe:
+class Probe(NamedTuple):
     """A probe that keeps failing ends the container (startup, liveness) or its traffic."""
 
     initial_delay_s: Value[float]

@@ -10,8 +10,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, NamedTuple
 
 Dialect = Literal["shell", "compose", "kubernetes"]
 
@@ -22,8 +21,7 @@ KUBERNETES = re.compile(r"\$\(([A-Za-z_][\w.-]*)\)")
 MAX_NESTING = 20
 
 
-@dataclass(frozen=True, slots=True)
-class Piece:
+class Piece(NamedTuple):
     """A stretch of text.  `unknown` says why the text is still a reference, as it is written."""
 
     text: str

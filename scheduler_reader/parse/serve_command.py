@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from scheduler_reader.parse.source import Entrypoint, Word
 from scheduler_reader.value import Known, Unknown, Value
@@ -19,8 +19,7 @@ NOT_RUN = frozenset(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class ServeCommand:
+class ServeCommand(NamedTuple):
     """A vLLM server's own arguments, and the `NAME=value` words that stand before it."""
 
     entrypoint: Entrypoint

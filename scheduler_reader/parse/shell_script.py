@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from scheduler_reader.parse.expand import reference
 from scheduler_reader.parse.input_file import InputFile
@@ -32,8 +33,7 @@ READERS = frozenset({"read", "mapfile", "readarray"})
 TESTS = frozenset({"[", "[[", "test"})
 
 
-@dataclass(frozen=True, slots=True)
-class Command:
+class Command(NamedTuple):
     """One simple command: its words after expansion, and the environment it gets."""
 
     words: tuple[Word, ...]

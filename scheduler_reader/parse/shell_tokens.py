@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 
-@dataclass(frozen=True, slots=True)
-class Fragment:
+class Fragment(NamedTuple):
     """A stretch of a word: plain text, or a reference such as `${X:-8}` as written."""
 
     text: str
@@ -14,8 +13,7 @@ class Fragment:
     is_reference: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class ShellWord:
+class ShellWord(NamedTuple):
     """One word.  `items` holds the words of an array: `ARGS=(--a b)`."""
 
     fragments: tuple[Fragment, ...]
@@ -33,8 +31,7 @@ class ShellWord:
         return None
 
 
-@dataclass(frozen=True, slots=True)
-class Operator:
+class Operator(NamedTuple):
     """`;`, `&&`, a newline and so on."""
 
     text: str
@@ -42,8 +39,7 @@ class Operator:
     column: int
 
 
-@dataclass(frozen=True, slots=True)
-class HereDocument:
+class HereDocument(NamedTuple):
     """The body of `<<WORD`; `is_quoted` when no reference in it is expanded."""
 
     text: str

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 from scheduler_reader.parse.deployment import Deployment
 from scheduler_reader.value import Origin, Value
@@ -40,8 +40,7 @@ class ConfigEntry:
     unknown: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Problem:
+class Problem(NamedTuple):
     """Something in a file that was not understood, or is wrong whatever the vLLM release."""
 
     message: str

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 
-@dataclass(frozen=True, slots=True)
-class Latency:
+class Latency(NamedTuple):
     """Milliseconds.  p50 and p99 are None where the load is saturated: no tail is printed then."""
 
     mean: float
@@ -14,8 +14,7 @@ class Latency:
     p99: float | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Floor:
+class Floor(NamedTuple):
     """The fastest possible inter-token latency of one stream, and what bounds it."""
 
     itl_ms: float

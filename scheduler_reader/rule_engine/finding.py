@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 from scheduler_reader.value import Origin
 
@@ -31,8 +31,7 @@ class Finding:
     predicted: Mapping[str, Any] | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class NotEvaluated:
+class NotEvaluated(NamedTuple):
     """A rule that applies to this release but needs a fact that is not known."""
 
     code: str

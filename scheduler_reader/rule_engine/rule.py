@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any, get_args
+from typing import Any, NamedTuple, get_args
 
 from packaging.specifiers import InvalidSpecifier, SpecifierSet
 
@@ -24,8 +23,7 @@ FIELDS = {*CHOICES, *TEXTS, *OPTIONAL, "fix", "examples"}
 ALL_RELEASES = ">=0.6.0"
 
 
-@dataclass(frozen=True, slots=True)
-class Rule:
+class Rule(NamedTuple):
     """The fields of DESIGN §4.  `path` is the file, for errors; `fix_set` values that stand in
     braces are expressions, all others are taken as they are."""
 

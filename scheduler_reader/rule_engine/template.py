@@ -9,23 +9,20 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable
-from dataclasses import dataclass
 from string import Formatter
-from typing import Any
+from typing import Any, NamedTuple
 
 from scheduler_reader.rule_engine.expression import Evaluator, MissingFact, parse
 
 
-@dataclass(frozen=True, slots=True)
-class Placeholder:
+class Placeholder(NamedTuple):
     """One expression of a template and how its value is written."""
 
     expression: ast.expr
     form: str
 
 
-@dataclass(frozen=True, slots=True)
-class Template:
+class Template(NamedTuple):
     """A parsed sentence: literal text and placeholders in order."""
 
     parts: tuple[str | Placeholder, ...]

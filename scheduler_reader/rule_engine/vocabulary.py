@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pkgutil
 from collections.abc import Callable
-from dataclasses import dataclass, fields
+from dataclasses import fields
 from functools import cache
 from importlib import import_module
-from typing import Any
+from typing import Any, NamedTuple
 
 from scheduler_reader.parse.arguments import FlagIssue
 from scheduler_reader.rule_engine import known_facts
@@ -17,8 +17,7 @@ KINDS = {"int": "number", "float": "number", "str": "text", "bool": "flag"}
 ITEM_FIELDS = {"FlagIssue": tuple(field.name for field in fields(FlagIssue))}
 
 
-@dataclass(frozen=True, slots=True)
-class Fact:
+class Fact(NamedTuple):
     """One fact: `kind` is number, text, flag, mapping, list:<item type>, or any."""
 
     name: str
@@ -27,8 +26,7 @@ class Fact:
     compute: Callable[[Any], Any] | None = None  # None: an engine argument
 
 
-@dataclass(frozen=True, slots=True)
-class Function:
+class Function(NamedTuple):
     """A function that rules may call."""
 
     kind: str
