@@ -26,15 +26,6 @@ from scheduler_reader.knowledge.versions import releases
 ROOT = Path(__file__).resolve().parents[2]
 
 
-def test_ranges_follow_each_other_without_overlap() -> None:
-    order = {name: index for index, name in enumerate(releases())}
-    for name, ranges in json_file("flags.json")["flags"].items():
-        end = -1
-        for entry in ranges:
-            assert end < order[entry["from"]] <= order[entry["to"]], name
-            end = order[entry["to"]]
-
-
 def test_options_by_release() -> None:
     assert flag_table("0.18.0").flags["--gpu-memory-utilization"].default == 0.9
     assert flag_table("0.33.0").flags["--gpu-memory-utilization"].default == 0.92

@@ -1,0 +1,1 @@
+raise RuntimeError("the extractor must not import this")

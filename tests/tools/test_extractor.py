@@ -1,0 +1,196 @@
+"""Reading a release from its source, on a small package of our own that uses each construct."""
+
+from __future__ import annotations
+
+import json
+import zipfile
+from pathlib import Path
+from typing import Any
+
+import pytest
+from extract_flags import main
+from extractor.options import read_options
+from extractor.source import ExtractError, SourceTree
+
+SMALL = Path(__file__).parent / "small_vllm"
+
+
+@pytest.fixture(scope="module")
+def options() -> dict[str, dict[str, Any]]:
+    return read_options(SourceTree(SMALL))
+
+
+EXPECTED: dict[str, dict[str, Any]] = {
+    "--budget": {
+        "type": "human_int",
+        "default": None,
+        "aliases": ["-b"],
+        "group": "Engine",
+        "field": "EngineConfig.budget",
+        "optional": True,
+    },
+    "--level": {"type": "str", "default": 2, "group": "Engine", "field": "EngineConfig.level"},
+    "--mode": {
+        "type": "str",
+        "choices": ["b", None],
+        "default": "b",
+        "group": "Engine",
+        "field": "EngineConfig.mode",
+        "optional": True,
+    },
+    "--cache": {
+        "type": "json:CacheConfig",
+        "default": {"dynamic": "CacheConfig()"},
+        "group": "Engine",
+        "field": "EngineConfig.cache",
+    },
+    "--extra": {"type": "json", "default": {}, "group": "Engine", "field": "EngineConfig.extra"},
+    "--mixed": {
+        "type": "json_or_str",
+        "default": {"k": [1]},
+        "group": "Engine",
+        "field": "EngineConfig.mixed",
+    },
+    "--path": {
+        "type": "str",
+        "default": "/models",
+        "group": "Engine",
+        "field": "EngineConfig.path",
+    },
+    "--start": {
+        "type": "str",
+        "default": {"dynamic": "'fast' if platform.is_cuda() else 'safe'"},
+        "group": "Engine",
+        "field": "EngineConfig.start",
+    },
+    "--enable-verbose": {
+        "type": "bool",
+        "default": {"dynamic": "envs.VERBOSE"},
+        "aliases": ["--disable-verbose", "--no-enable-verbose", "-v"],
+        "group": "Engine",
+        "field": "EngineConfig.verbose",
+    },
+    "--block-size": {"type": "int", "default": 8, "field": "CacheConfig.block_size"},
+    "--width": {
+        "type": "str",
+        "suggested": ["auto", "fp8"],
+        "default": "auto",
+        "field": "CacheConfig.width",
+    },
+    "--hash": {
+        "type": "str",
+        "choices": ["sha256", "xxhash"],
+        "default": "sha256",
+        "field": "CacheConfig.hash",
+    },
+    "--reserve": {
+        "type": "float",
+        "default": None,
+        "deprecated": {"by": "text", "removal": "9.3.0"},
+        "field": "CacheConfig.reserve",
+        "optional": True,
+    },
+    "--share": {
+        "type": "bool",
+        "default": False,
+        "aliases": ["--no-share"],
+        "field": "CacheConfig.share",
+    },
+    "--layers": {"type": "str", "default": [], "nargs": "+", "field": "CacheConfig.layers"},
+    "--device": {
+        "type": "str",
+        "choices": ["auto", {"dynamic": "platform.name"}],
+        "default": "auto",
+    },
+    "--old": {
+        "type": "int",
+        "default": None,
+        "action": "custom",
+        "deprecated": {"by": "text", "removal": "9.2"},
+        "field": "EngineArgs.old",
+        "optional": True,
+    },
+    "--log-path": {
+        "type": "str",
+        "default": {"dynamic": "suppressed-unless-given"},
+        "field": "EngineArgs.log_path",
+        "optional": True,
+    },
+    "--ids": {"type": "custom", "default": None},
+    "--quiet": {"type": "flag", "default": False},
+    "--origins": {
+        "type": "json",
+        "default": ["*"],
+        "group": "Frontend",
+        "field": "FrontendArgs.origins",
+    },
+    "--port": {"type": "int", "default": 8000, "group": "Frontend", "field": "FrontendArgs.port"},
+    "--api-key": {
+        "type": "str",
+        "default": None,
+        "action": "append",
+        "group": "Frontend",
+        "field": "FrontendArgs.api_key",
+        "optional": True,
+    },
+}
+
+
+def test_every_option_is_found(options: dict[str, dict[str, Any]]) -> None:
+    assert list(options) == sorted(EXPECTED)
+
+
+@pytest.mark.parametrize("name", EXPECTED)
+def test_attributes_of_an_option(options: dict[str, dict[str, Any]], name: str) -> None:
+    assert options[name] == EXPECTED[name]
+
+
+def test_a_wheel_reads_as_its_unpacked_folder(
+    options: dict[str, dict[str, Any]], tmp_path: Path
+) -> None:
+    wheel = tmp_path / "vllm-9.1.0.whl"
+    with zipfile.ZipFile(wheel, "w") as archive:
+        for file in SMALL.rglob("*.py"):
+            archive.write(file, file.relative_to(SMALL).as_posix())
+    tree = SourceTree(wheel)
+    assert tree.release() == "9.1.0"
+    assert read_options(tree) == options
+
+
+def test_what_is_no_vllm_is_an_error(tmp_path: Path) -> None:
+    with pytest.raises(ExtractError, match="no folder vllm"):
+        SourceTree(tmp_path)
+
+
+def test_a_new_release_is_one_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    table = tmp_path / "flags.json"
+    port = {"type": "int", "default": 8080, "group": "Frontend", "field": "FrontendArgs.port"}
+    before = {
+        "versions": ["9.0.0"],
+        "source": "the source",
+        "flags": {
+            "--gone": [{"from": "9.0.0", "to": "9.0.0", "type": "flag"}],
+            "--port": [{"from": "9.0.0", "to": "9.0.0"} | port],
+            "--quiet": [{"from": "9.0.0", "to": "9.0.0", "type": "flag", "default": False}],
+        },
+    }
+    table.write_text(json.dumps(before))
+    assert main([str(SMALL), "--table", str(table), "--write"]) == 0
+    printed = capsys.readouterr().out.splitlines()
+    assert printed[0] == "vLLM 9.1.0: 23 options, 23 changes against 9.0.0"
+    assert "- --gone" in printed
+    assert "~ --port default: 8080 -> 8000" in printed
+    after = json.loads(table.read_bytes())
+    assert after["versions"] == ["9.0.0", "9.1.0"]
+    assert after["flags"]["--gone"] == before["flags"]["--gone"]  # type: ignore[index]
+    assert after["flags"]["--quiet"] == [
+        {"from": "9.0.0", "to": "9.1.0", "type": "flag", "default": False}
+    ]
+    assert [(entry["from"], entry["to"]) for entry in after["flags"]["--port"]] == [
+        ("9.0.0", "9.0.0"),
+        ("9.1.0", "9.1.0"),
+    ]
+    assert main([str(SMALL), "--table", str(table)]) == 0
+    assert capsys.readouterr().out.splitlines()[0] == (
+        "vLLM 9.1.0: 23 options, 0 changes against 9.1.0"
+    )

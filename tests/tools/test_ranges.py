@@ -1,0 +1,73 @@
+"""Version ranges stay whole when a release is added, wherever it falls in the order."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from extractor.ranges import changes, extended, options_of
+from hypothesis import given
+from hypothesis import strategies as st
+from packaging.version import Version
+
+from scheduler_reader.data import json_file
+
+RELEASES = ("1.0", "1.1", "1.1.post1", "1.2", "1.10", "2.0")
+OPTIONS = st.dictionaries(
+    st.sampled_from(["--a", "--b"]),
+    st.fixed_dictionaries({"type": st.just("int"), "default": st.integers(0, 1)}),
+)
+
+
+def assert_whole(table: dict[str, Any]) -> None:
+    """Versions are in order, and the ranges of an option follow each other without overlap."""
+    assert table["versions"] == sorted(set(table["versions"]), key=Version)
+    order = {name: index for index, name in enumerate(table["versions"])}
+    for name, ranges in table["flags"].items():
+        assert ranges, name
+        end = -1
+        for entry in ranges:
+            assert end < order[entry["from"]] <= order[entry["to"]], name
+            end = order[entry["to"]]
+
+
+def test_the_stored_ranges_are_whole() -> None:
+    assert_whole(json_file("flags.json"))
+
+
+@given(st.permutations(RELEASES), st.lists(OPTIONS, min_size=6, max_size=6))
+def test_each_release_keeps_its_options_in_any_order_of_adding(
+    order: list[str], options: list[dict[str, dict[str, Any]]]
+) -> None:
+    table: dict[str, Any] = {"versions": [], "flags": {}}
+    for release, read in zip(order, options, strict=True):
+        table = extended(table, release, read)
+        assert_whole(table)
+    for release, read in zip(order, options, strict=True):
+        assert options_of(table, release) == read
+
+
+def test_a_release_that_changes_nothing_extends_the_last_range() -> None:
+    first = extended({"versions": [], "flags": {}}, "1.0", {"--a": {"type": "int"}})
+    second = extended(first, "1.1", {"--a": {"type": "int"}})
+    assert second["flags"] == {"--a": [{"from": "1.0", "to": "1.1", "type": "int"}]}
+
+
+def test_a_later_patch_of_an_older_line_splits_the_range_it_differs_from() -> None:
+    table = extended({"versions": [], "flags": {}}, "1.0", {"--a": {"type": "int"}})
+    table = extended(table, "1.2", {"--a": {"type": "int"}})
+    table = extended(table, "1.1", {"--a": {"type": "str"}})
+    assert table["flags"]["--a"] == [
+        {"from": "1.0", "to": "1.0", "type": "int"},
+        {"from": "1.1", "to": "1.1", "type": "str"},
+        {"from": "1.2", "to": "1.2", "type": "int"},
+    ]
+
+
+def test_what_changed_is_one_line_an_attribute() -> None:
+    before = {"--a": {"type": "int"}, "--b": {"type": "str", "default": "x"}}
+    after = {"--b": {"type": "str", "default": "y"}, "--c": {"type": "flag"}}
+    assert list(changes(before, after)) == [
+        "- --a",
+        '~ --b default: "x" -> "y"',
+        '+ --c {"type": "flag"}',
+    ]
