@@ -1,6 +1,6 @@
-"""InferenceX benchmark files: flags of each role in one text, and srt-slurm recipes.
+"""InferenceX benchmark files: flags of each role in one text, srt-slurm and llm-d recipes.
 
-A recipe hands `backend.vllm_config.<role>` to `python -m dynamo.vllm`; a boolean is a bare option.
+An srt-slurm recipe hands `backend.vllm_config.<role>` to `python -m dynamo.vllm`; a boolean is a bare option.
 """
 
 from __future__ import annotations
@@ -15,20 +15,22 @@ from scheduler_reader.parse.input_file import InputFile
 from scheduler_reader.parse.option_text import option_text_words
 from scheduler_reader.parse.serve_command import ASSIGNMENT
 from scheduler_reader.parse.source import ParsedEngine, ParsedFile, Word
-from scheduler_reader.parse.yaml_arguments import environment, plain_text, text_word, word
+from scheduler_reader.parse.yaml_arguments import environment, option, plain_text, text_word, word
 from scheduler_reader.parse.yaml_nodes import Entry, child, compose, entries, place, value_of
 from scheduler_reader.value import Known, Unknown, Value
 
 FORM = "bench"
 FLAGS = "_flags"
+EXTRA = "extra-args"
 ENVIRONMENTS = "_environment"
+MARKS = ("vllm_config", "decode_flags", EXTRA)
 
 
 def matches(file: InputFile) -> bool:
     """Whether the file has a recipe for vLLM, or models with the flags of their roles."""
-    if "vllm_config" not in file.text and "decode_flags" not in file.text:
+    if not any(mark in file.text for mark in MARKS):
         return False
-    return any(_roles(document) or _models(document) for document in compose(file)[0])
+    return any(_roles(d) or _models(d) or _parts(d) for d in compose(file)[0])
 
 
 def read(file: InputFile) -> ParsedFile:
@@ -52,6 +54,15 @@ def _models(document: yaml.Node) -> list[Entry]:
     ]
 
 
+def _parts(document: yaml.Node) -> list[Entry]:
+    """The roles of an llm-d recipe."""
+    return [
+        entry
+        for entry in entries(document)
+        if entry.key in {"prefill", "decode"} and child(entry.node, EXTRA) is not None
+    ]
+
+
 def _engines(document: yaml.Node, file: InputFile) -> Iterator[ParsedEngine]:
     for role in _roles(document):
         yield _recipe_engine(document, role, file)
@@ -59,15 +70,39 @@ def _engines(document: yaml.Node, file: InputFile) -> Iterator[ParsedEngine]:
         env = _assignments(child(model.node, "env"), file)
         for part in entries(model.node):
             if part.key.endswith(FLAGS):
+                name = part.key.removesuffix(FLAGS)
                 yield ParsedEngine(
                     FORM,
                     place(part.key_node, file),
-                    name=f"{model.key} {part.key.removesuffix(FLAGS)}",
+                    name=f"{model.key} {name}",
                     entrypoint="api_server",
                     words=option_text_words(embedded(part.node, file)),
-                    env=env,
+                    env=env | _assignments(child(model.node, f"{name}_env"), file),
                     unresolved={"model": f"{model.key} names a folder of weights, no Hub id"},
                 )
+
+    for part in _parts(document):
+        yield _part_engine(part, file)
+
+
+def _part_engine(part: Entry, file: InputFile) -> ParsedEngine:
+    """A role of an llm-d recipe: two keys of its own, and options in one text."""
+    found: list[Word] = []
+    for entry in entries(part.node):
+        if entry.key == "tp":
+            found += option("tensor-parallel-size", entry, file)
+        elif entry.key == "enable-expert-parallel" and value_of(entry.node) is True:
+            found += _words(entry, file)
+        elif entry.key == EXTRA:
+            found += option_text_words(embedded(entry.node, file))
+    return ParsedEngine(
+        FORM,
+        place(part.key_node, file),
+        name=part.key,
+        words=tuple(found),
+        env=environment(child(part.node, "env"), file),
+        unresolved={"model": "the recipe does not say it; the benchmark's own settings do"},
+    )
 
 
 def _recipe_engine(document: yaml.Node, role: Entry, file: InputFile) -> ParsedEngine:
