@@ -8,7 +8,8 @@ vllm/v1/worker/gpu_model_runner.py, profile_run and _dummy_sampler_run.
 
 from __future__ import annotations
 
-from scheduler_reader.capacity.constants import ZERO, Spread, at, gib_spread, spread, table
+from scheduler_reader.capacity.constants import ZERO, Spread, at, spread, table, value_at
+from scheduler_reader.capacity.encoder import with_encoder
 from scheduler_reader.capacity.inputs import CapacityInputs
 from scheduler_reader.capacity.modules import experts_per_rank, heads_per_rank
 from scheduler_reader.capacity.stages import Stage
@@ -20,8 +21,8 @@ def profile_peak(inputs: CapacityInputs, stage: Stage) -> Spread:
         inputs.token_budget * layer_bytes_per_token(inputs)
     )
     sampler = sampler_peak(inputs) if stage.is_last and not inputs.model.is_pooling else ZERO
-    encoder = gib_spread("encoder_profile_gib") if stage.is_first and inputs.encoder_runs else ZERO
-    return Spread.largest(layer, sampler) + encoder
+    peak = Spread.largest(layer, sampler)
+    return with_encoder(inputs, peak) if stage.is_first and inputs.encoder_runs else peak
 
 
 def layer_bytes_per_token(inputs: CapacityInputs) -> float:
@@ -47,7 +48,11 @@ def sampler_peak(inputs: CapacityInputs) -> Spread:
     """Bytes alive while the profile run samples one token for every sequence."""
     rows = min(inputs.max_num_seqs, inputs.token_budget)
     kept = table()["hidden_states_kept"] * inputs.model.hidden_size * inputs.dtype_bytes
-    logits = _bytes_per_logit(inputs, rows).scaled(rows * inputs.model.vocab_size)
+    logits = _bytes_per_logit(inputs, rows)
+    if inputs.draft_method and not (inputs.is_v0 or inputs.uses_second_runner):
+        drafts = spread(value_at("sampler_with_drafts", inputs.release))
+        logits = Spread.largest(logits, drafts)
+    logits = logits.scaled(rows * inputs.model.vocab_size)
     return logits + Spread.exact(inputs.token_budget * kept)
 
 

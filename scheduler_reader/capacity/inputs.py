@@ -51,7 +51,9 @@ class CapacityInputs:
     kv_cache_memory_bytes: int | None
     blocks_override: int | None
     offload_bytes: float
-    encoder_runs: bool
+    loads_encoder: bool  # of a multimodal model
+    encoder_runs: bool  # in the profile run
+    encoder_is_replicated: bool  # on every tensor-parallel rank
     uses_flashinfer_sampler: bool | None  # the environment's word
     runs_image: bool  # from vLLM's container image
     graphs_in_budget: bool | None  # the environment's word; None: the release decides
@@ -121,7 +123,9 @@ def _read(engine: ResolvedEngine, model: ModelFacts) -> CapacityInputs:
         kv_cache_memory_bytes=_optional(engine, "kv_cache_memory_bytes"),
         blocks_override=_optional(engine, "num_gpu_blocks_override"),
         offload_bytes=float(_optional(engine, "cpu_offload_gb") or 0) * 1024**3,
+        loads_encoder=is_multimodal and not _optional(engine, "language_model_only"),
         encoder_runs=is_multimodal and not _encoder_is_off(engine),
+        encoder_is_replicated=_optional(engine, "mm_encoder_tp_mode") == "data",
         uses_flashinfer_sampler=_switch(engine, "VLLM_USE_FLASHINFER_SAMPLER"),
         runs_image=isinstance(engine.parsed.image_version, Known),
         graphs_in_budget=_switch(engine, table()["graphs_in_budget_variable"]),

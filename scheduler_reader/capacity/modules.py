@@ -49,17 +49,28 @@ def layer_matrices(inputs: CapacityInputs, index: int, kind: LayerKind) -> Itera
     pattern = model.extra.get("hybrid_pattern")  # one sublayer a layer: M, *, E or -
     if pattern and pattern[index] in "M*":
         return
-    has_experts = pattern[index] == "E" if pattern else index >= model.dense_layers
-    if model.is_moe and has_experts:
+    if has_experts(model, index):
         yield from _experts(inputs, f"{prefix}.mlp")
     elif width := intermediate_size(model, index):
         yield from _mlp(model, width / ranks, f"{prefix}.mlp")
 
 
+def has_experts(model: ModelFacts, index: int) -> bool:
+    """Whether a layer's MLP is a mixture of experts."""
+    if not model.is_moe:
+        return False
+    if pattern := model.extra.get("hybrid_pattern"):
+        return bool(pattern[index] == "E")
+    return index in model.moe_layers if model.moe_layers else index >= model.dense_layers
+
+
 def intermediate_size(model: ModelFacts, index: int) -> int:
-    """The MLP width of a layer: a few models give one for every layer."""
+    """The MLP width of a layer: a few models give one for every layer, or double some."""
     sizes = model.extra.get("intermediate_sizes")
-    return int(sizes[index] if sizes else model.intermediate_size or 0)
+    width = int(sizes[index] if sizes else model.intermediate_size or 0)
+    shared = int(model.extra.get("kv_shared_layers") or 0)
+    is_wide = model.extra.get("double_wide_mlp_in_shared_layers") and shared
+    return 2 * width if is_wide and index >= model.layers - shared else width
 
 
 def heads_per_rank(heads: int, ranks: int) -> int:
@@ -154,7 +165,10 @@ def _experts(inputs: CapacityInputs, prefix: str) -> Iterator[Matrix]:
     """
     model = inputs.model
     held, width = experts_per_rank(inputs)
-    hidden = model.hidden_size
+    hidden = int(model.extra.get("moe_latent_size") or model.hidden_size)
+    if hidden != model.hidden_size:  # into the experts' space and back
+        yield Matrix(f"{prefix}.fc1_latent_proj", hidden, model.hidden_size)
+        yield Matrix(f"{prefix}.fc2_latent_proj", model.hidden_size, hidden)
     if inputs.quantization and inputs.quantization.method == "mxfp4":
         multiples = table()["mxfp4_multiples"]
         hidden, width = (

@@ -8,8 +8,14 @@ from fnmatch import fnmatchcase
 from math import ceil
 
 from scheduler_reader.capacity.draft import draft_matrices
-from scheduler_reader.capacity.inputs import CapacityInputs, MissingFactError
-from scheduler_reader.capacity.modules import Matrix, layer_matrices
+from scheduler_reader.capacity.encoder import encoder_elements
+from scheduler_reader.capacity.inputs import CapacityInputs
+from scheduler_reader.capacity.modules import (
+    Matrix,
+    has_experts,
+    intermediate_size,
+    layer_matrices,
+)
 from scheduler_reader.capacity.stages import Stage, stages
 from scheduler_reader.knowledge.quantization import Quantization
 
@@ -24,8 +30,6 @@ def weight_bytes(inputs: CapacityInputs, stage: Stage) -> float:
     Matrices and embeddings as the caching allocator hands them out, and the table of rotary
     embeddings.  Norms and biases are neglected (below 0.01 %).
     """
-    if inputs.model.extra.get("per_layer_input_size"):
-        raise MissingFactError("weights of models with per-layer embeddings are not modelled")
     computed = stage_bytes(inputs, stage)
     computed += _unseen_bytes(inputs, stage) + _draft_bytes(inputs, stage)
     computed += _lora_bytes(inputs, stage)
@@ -40,7 +44,21 @@ def stage_bytes(inputs: CapacityInputs, stage: Stage) -> float:
     total += embedding * (stage.is_first or (is_tied and stage.is_last))
     if stage.is_last and not is_tied and not inputs.model.is_pooling:
         total += embedding
-    return total + _rotary_bytes(inputs)
+    return total + _rotary_bytes(inputs) + _per_layer_bytes(inputs, stage)
+
+
+def _per_layer_bytes(inputs: CapacityInputs, stage: Stage) -> float:
+    """Embeddings that every layer has of its own, and what projects into and out of them.
+
+    Source: vllm/model_executor/models/gemma3n.py and gemma4.py.
+    """
+    model = inputs.model
+    size = int(model.extra.get("per_layer_input_size") or 0)
+    rows = int(model.extra.get("vocab_per_layer_input") or 0)
+    table = rows * model.layers * size / inputs.tensor_parallel
+    projection = model.layers * size * model.hidden_size
+    own = 2 * size * model.hidden_size * stage.layers
+    return ((table + projection) * stage.is_first + own) * inputs.dtype_bytes
 
 
 def _lora_bytes(inputs: CapacityInputs, stage: Stage) -> float:
@@ -68,9 +86,10 @@ def _layer_sizes(inputs: CapacityInputs, stage: Stage) -> Iterator[float]:
     format_ = inputs.quantization
     patterns = "".join((*format_.unquantized, *format_.mixed_bits)) if format_ else ""
     names_layers = any(sign.isdigit() for sign in patterns)
-    sizes: dict[tuple[str, bool, int], float] = {}
+    sizes: dict[tuple[str, bool, int, int], float] = {}
     for index, kind in enumerate(stage.kinds(inputs.model), stage.first):
-        alike = (kind, index < inputs.model.dense_layers, index if names_layers else -1)
+        width = intermediate_size(inputs.model, index)
+        alike = (kind, has_experts(inputs.model, index), width, index if names_layers else -1)
         if alike not in sizes:
             matrices = layer_matrices(inputs, index, kind)
             sizes[alike] = sum(_bytes(inputs, matrix) for matrix in matrices)
@@ -145,20 +164,32 @@ def is_listed(module: str, patterns: Iterable[str]) -> bool:
 def _unseen_bytes(inputs: CapacityInputs, stage: Stage) -> float:
     """What the published parameter count has beyond (or below) the decoder's matrices.
 
-    The vision tower of a multimodal model is not quantized and stands on every rank of the first
-    stage.  Another large difference says that some layers are not as we think: it is spread like
-    the layers.  Multi-token prediction layers are in the file but are not loaded.
+    In a multimodal model that is the vision tower.  Another large difference says that some layers
+    are not as we think: it is spread like the layers.  Multi-token prediction layers are in the
+    file but are not loaded.
     """
     model = inputs.model
+    if model.vision:
+        return _encoder_bytes(inputs) * stage.is_first
     if model.parameters is None:
         return 0.0
     missing = model.parameters - _decoder_elements(inputs)
-    if model.vision:
-        return max(0.0, missing) * inputs.dtype_bytes * stage.is_first
     if abs(missing) < DISAGREEMENT * model.parameters or (missing > 0 and model.mtp_layers):
         return 0.0
     bits = inputs.quantization.weight_bits if inputs.quantization else 8 * inputs.dtype_bytes
     return missing * bits / 8 / inputs.tensor_parallel * stage.layers / model.layers
+
+
+def _encoder_bytes(inputs: CapacityInputs) -> float:
+    """The vision tower on one rank of the first stage: not quantized, split like the decoder."""
+    if not inputs.loads_encoder:
+        return 0.0
+    published = inputs.model.parameters
+    elements: float = encoder_elements(inputs.model)
+    if published is not None:
+        elements = max(0.0, published - _decoder_elements(inputs))
+    ranks = 1 if inputs.encoder_is_replicated else inputs.tensor_parallel
+    return elements * inputs.dtype_bytes / ranks
 
 
 def _decoder_elements(inputs: CapacityInputs) -> float:

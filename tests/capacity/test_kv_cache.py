@@ -88,3 +88,22 @@ def test_layers_of_two_head_sizes_share_pages() -> None:
     assert {group.kind: group.block_size for group in found.groups} == {"sliding": 16, "full": 32}
     assert found.block_bytes == 10 * 16 * 2 * 16 * 256 * 2
     assert len(found.groups) == 6
+
+
+def test_layers_that_share_kv_have_none_of_their_own() -> None:
+    model = replace(LLAMA_8B, extra={"kv_shared_layers": 20})
+    assert only_layout(model=model).bytes_per_token == 12 * 2 * 8 * 128 * 2
+
+
+@pytest.mark.parametrize(
+    ("kv_dtype", "vector"),
+    [("fp8", 128), ("int8_per_token_head", 132), ("fp8_per_token_head", 132), ("nvfp4", 72)],
+)
+def test_bytes_of_a_quantized_head(kv_dtype: str, vector: int) -> None:
+    """A key or value of 128 elements: with a float32 scale, or 4 bits and a scale for sixteen."""
+    assert only_layout(model=LLAMA_8B, kv_dtype=kv_dtype).bytes_per_token == 32 * 2 * 8 * vector
+
+
+def test_a_draft_layer_joins_the_last_stage() -> None:
+    inputs = inputs_of(LLAMA_8B, draft_method="mtp", draft_tokens=1, pipeline_parallel=2)
+    assert [len(stage.layers) for stage in layouts(inputs)] == [16, 17]

@@ -152,3 +152,32 @@ def test_allocator(size: int, handed_out: int) -> None:
 )
 def test_module_patterns(pattern: str, is_match: bool) -> None:
     assert is_listed("model.layers.3.self_attn.q_proj", [pattern]) is is_match
+
+
+def test_latent_experts_work_in_a_smaller_space() -> None:
+    """Eight experts between 1,024 elements, with projections of 4,096 x 1,024 into it and back."""
+    moe = replace(LLAMA_8B, experts=8, experts_per_token=2, moe_intermediate_size=14336)
+    latent = replace(moe, extra={"moe_latent_size": 1024})
+    saved = 32 * (8 * 3 * 14336 * (4096 - 1024) - 2 * 4096 * 1024)
+    assert gib(inputs_of(moe)) - gib(inputs_of(latent)) == pytest.approx(2 * saved / GIB, rel=1e-3)
+
+
+def test_only_the_listed_layers_have_experts() -> None:
+    every = replace(LLAMA_8B, experts=8, experts_per_token=2, moe_intermediate_size=14336)
+    half = replace(every, moe_layers=tuple(range(1, 32, 2)))
+    seven_experts = 2 * 16 * 7 * 3 * 4096 * 14336 / GIB
+    assert gib(inputs_of(every)) - gib(inputs_of(half)) == pytest.approx(seven_experts, rel=2e-3)
+
+
+def test_embeddings_of_their_own_and_wide_mlps_of_layers_that_share_kv() -> None:
+    """256 elements a token and layer for 1,000 tokens; 20 of 32 layers have twice the MLP."""
+    extra = {
+        "per_layer_input_size": 256,
+        "vocab_per_layer_input": 1000,
+        "kv_shared_layers": 20,
+        "double_wide_mlp_in_shared_layers": True,
+    }
+    tables = 32 * 256 * (1000 + 4096 + 2 * 4096)
+    wide = 20 * 3 * 4096 * 14336
+    found = gib(inputs_of(replace(LLAMA_8B, extra=extra))) - gib(inputs_of(LLAMA_8B))
+    assert found == pytest.approx(2 * (tables + wide) / GIB, rel=1e-3)
