@@ -69,7 +69,7 @@ def _layers(
         if elsewhere is not None:
             message = f"extends a service of {plain_text(elsewhere)}, which is not read"
             return tuple(layers), Problem(message, place(extends, file))
-        if name not in nodes:
+        if name is None or name not in nodes:
             message = f"extends {name!r}, which is no service of this file"
             return tuple(layers), Problem(message, place(extends, file))
         layers.append(nodes[name])

@@ -6,6 +6,7 @@ Every container form (docker run, compose, Dockerfile, Kubernetes, …) fills th
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
@@ -16,8 +17,9 @@ from scheduler_reader.parse.image_version import (
     is_vllm_image,
     known_release,
     release_of_image,
+    serves_by_name,
 )
-from scheduler_reader.parse.serve_command import program
+from scheduler_reader.parse.serve_command import called_script, program
 from scheduler_reader.parse.source import Entrypoint, Problem, Word
 from scheduler_reader.value import Known, Origin, Value
 
@@ -25,6 +27,8 @@ from scheduler_reader.value import Known, Origin, Value
 NO_ENGINE = frozenset(
     {"ray", "sleep", "tail", "multi-node-serving.sh", "curl", "wget", "hf", "true"}
 )
+READ_THAT = "if it starts vLLM, read that file"
+OTHER_SCRIPT = re.compile(r"[\w./$-]+\.(?:sh|py)\b")
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +72,9 @@ def image_arguments(container: Container) -> tuple[Entrypoint, tuple[Word, ...]]
         return None
     if words and words[0].text == "serve":
         words = words[1:]
-    if not (is_vllm_image(image) and _could_be_arguments(words)) and not _are_arguments(words):
+    if not (is_vllm_image(image) and _could_be_arguments(words, image)) and not _are_arguments(
+        words
+    ):
         return None
     names_model = any(_option(word) == "--model" for word in words)
     return ("api_server" if names_model else "serve"), words
@@ -82,16 +88,34 @@ def not_understood(container: Container) -> Problem | None:
     texts = [text for word in container.command for text in word.text.split()]
     if any(program(Word(text, container.origin)) in NO_ENGINE for text in texts):
         return None
-    place = container.command[0].origin if container.command else container.origin
-    what = " ".join(texts[:2]) or "an entrypoint"
-    message = f"runs {what}, which is not in this file; if it starts vLLM, read that file"
-    return Problem(message, place)
+    called = called_script(container.command)
+    if called is not None:
+        return _script_not_understood(called[0])
+    if not container.command:
+        message = "runs the image's own entrypoint; the file does not say whether it starts vLLM"
+        return Problem(message, container.origin)
+    message = f"runs {' '.join(texts[:2])}, which is not in this file; {READ_THAT}"
+    return Problem(message, container.command[0].origin)
 
 
-def _could_be_arguments(words: tuple[Word, ...]) -> bool:
-    """Whether words after a vLLM image may be vLLM's: at most a model before known options."""
+def _script_not_understood(script: Word) -> Problem | None:
+    """A problem when a shell text calls another script, or names vLLM in no way we know."""
+    other = OTHER_SCRIPT.search(script.text)
+    if other is not None:
+        message = f"runs {other[0]}, which is not in this file; {READ_THAT}"
+        return Problem(message, script.origin)
+    if "vllm" in script.text:
+        return Problem("names vllm, but no command in it is seen to start it", script.origin)
+    return None
+
+
+def _could_be_arguments(words: tuple[Word, ...], image: str) -> bool:
+    """Whether words after a vLLM image may be vLLM's: at most a model before known options.
+
+    An image without any words serves only where its name says so.
+    """
     if not words:
-        return True
+        return serves_by_name(image)
     first = words[0].text
     if not first.startswith("-") and (
         first.startswith(("/bin/", "/usr/")) or first.endswith((".sh", ".py"))

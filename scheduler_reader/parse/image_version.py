@@ -32,7 +32,7 @@ def release_of_image(image: str) -> str | None:
     release = _public(named[1]) if named else None
     if release is None and _tag_is_version_of_vllm(path):
         release = release_of_tag(tag)
-    if release is None or Version(release).major != latest().version.major:
+    if release is None or not _could_be_vllm(Version(release)):
         return None
     return release
 
@@ -42,6 +42,16 @@ def is_vllm_image(image: str) -> bool:
     path, _ = image_parts(image)
     name = path.rpartition("/")[2]
     return "vllm" in name and not any(word in name for word in _images()["not_engines"])
+
+
+def serves_by_name(image: str) -> bool:
+    """Whether an image is, by its name, vLLM's own, whose entrypoint is the server."""
+    path, _ = image_parts(image)
+    images = _images()
+    name = path.rpartition("/")[2]
+    return any(fnmatchcase(name, pattern) for pattern in images["version_tagged"]) or (
+        name in images["short_names"]
+    )
 
 
 def is_other_server(image: str) -> bool:
@@ -76,6 +86,11 @@ def _tag_is_version_of_vllm(path: str) -> bool:
     if name in images["short_names"]:
         return not owners or owners.rpartition("/")[2] in images["short_name_owners"]
     return any(fnmatchcase(name, pattern) for pattern in images["version_tagged"])
+
+
+def _could_be_vllm(version: Version) -> bool:
+    """vLLM's releases have three numbers; a tag such as `0.3` or `25.09` is the image's own."""
+    return len(version.release) > 2 and version.major == latest().version.major
 
 
 def _public(text: str) -> str | None:

@@ -27,6 +27,8 @@ from scheduler_reader.value import Known
 
 ADDITIONAL = "VLLM_ADDITIONAL_ARGS"
 MAIN = "main"
+HUB = "hf://"
+MOUNT_PATH = "/mnt/models"
 PARALLEL = {
     "tensor": "--tensor-parallel-size",
     "pipeline": "--pipeline-parallel-size",
@@ -60,6 +62,8 @@ def _role_engines(
     model = _model(spec, pods)
     served = child(spec, "model", "name")
     implied = _option("--served-model-name", served, pods) + _parallel_sizes(role, pods)
+    if not model:
+        implied = (Word(MOUNT_PATH, place(role, pods.file)), *implied)
     if node is None:
         if model and keeps_empty:
             yield ParsedEngine("kserve", model[0].origin, name, words=model, implied=implied)
@@ -80,6 +84,7 @@ def _role_engines(
         implied=implied,
         env={key: value for key, value in container.env.items() if key != ADDITIONAL},
         image_version=container.release,
+        unresolved=_mounted(spec),
         deployment=surroundings,
     )
     yield pods.placeholders.engine(engine)
@@ -95,12 +100,20 @@ def serves_itself(container: Container, engines: list[ParsedEngine]) -> bool:
 
 
 def _model(spec: yaml.Node, pods: PodReader) -> tuple[Word, ...]:
-    """`spec.model.uri` as the model: a Hub id without its scheme, else the URI."""
+    """The Hub id that `spec.model.uri` names; other stores are mounted, and say no model."""
     uri = child(spec, "model", "uri")
-    text = plain_text(uri)
-    if uri is None or text is None:
+    text = plain_text(uri) or ""
+    if uri is None or not text.startswith(HUB):
         return ()
-    return (Word(text.removeprefix("hf://"), place(uri, pods.file)),)
+    return (Word(text.removeprefix(HUB), place(uri, pods.file)),)
+
+
+def _mounted(spec: yaml.Node) -> dict[str, str]:
+    """Why the model is unknown, when its URI names no model of the Hub."""
+    text = plain_text(child(spec, "model", "uri"))
+    if text is None or text.startswith(HUB):
+        return {}
+    return {"model": f"model uri {text} is mounted at {MOUNT_PATH}"}
 
 
 def _parallel_sizes(role: yaml.Node, pods: PodReader) -> tuple[Word, ...]:

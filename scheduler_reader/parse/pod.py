@@ -95,10 +95,9 @@ class PodReader:
         for item in items(child(node, "env")):
             reference = child(item, "valueFrom", "configMapKeyRef")
             config_map = self.config_maps.get(plain_text(child(reference, "name")) or "", {})
-            key = plain_text(child(reference, "key"))
-            name = plain_text(child(item, "name"))
-            if name is not None and key in config_map:
-                own[name] = config_map[key]
+            name, wanted = plain_text(child(item, "name")), plain_text(child(reference, "key"))
+            if name and wanted and wanted in config_map:
+                own[name] = config_map[wanted]
         return env | {name: _with_substitutions(value) for name, value in own.items()}
 
     def _words(self, node: yaml.Node | None, env: Mapping[str, Value[str]]) -> tuple[Word, ...]:

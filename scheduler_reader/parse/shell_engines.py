@@ -143,8 +143,7 @@ class _Reader:
         """Read the shell text that a command runs: `bash -c TEXT`, `eval TEXT`, `ssh host TEXT`."""
         called = called_script(words)
         if called is not None:
-            text, parameters = called
-            self._with_parameters(script, text, parameters, depth)
+            self._with_parameters(script, *called, depth)
         elif program(words[0]) == "eval":
             line = " ".join(word.text for word in words[1:])
             self._nested(

@@ -33,6 +33,7 @@ OTHERS = (
     "nvcr.io/nvidia/ai-dynamo/vllm-runtime:0.4.0",
     "opea/vllm:0.7",
     "acme/vllm:0.4.2",
+    "acme/vllm-cpu-openai:0.3",
     "registry.redhat.io/rhaiis/vllm-cuda-rhel9:3.2.1",
     "vault.habana.ai/gaudi-docker/1.20.0/vllm-openai:0.6.2",
     "rocm/vllm-dev:nightly_0610_rc2",

@@ -65,6 +65,9 @@ class _Reader:
     problems: list[Problem] = field(default_factory=list)
 
     def engines(self, service: Service) -> list[ParsedEngine]:
+        """The engines of a service; one that is only built says nothing of what it runs."""
+        if service.get("build") and not (service.get("command") or service.get("entrypoint")):
+            return []
         container = self._container(service)
         engines = [
             self.placeholders.engine(engine)
