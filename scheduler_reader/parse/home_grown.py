@@ -14,12 +14,16 @@ from dataclasses import dataclass, replace
 import yaml
 
 from scheduler_reader.parse.argument_names import argument_named
+from scheduler_reader.parse.container import Container
 from scheduler_reader.parse.embedded import embedded
 from scheduler_reader.parse.image_version import known_release, release_of_image
 from scheduler_reader.parse.input_file import InputFile
 from scheduler_reader.parse.option_text import option_text_words
-from scheduler_reader.parse.serve_command import serve_command
-from scheduler_reader.parse.shell_engines import engines_in_shell, mentions_server
+from scheduler_reader.parse.shell_engines import (
+    engines_in_container,
+    engines_in_shell,
+    mentions_server,
+)
 from scheduler_reader.parse.source import ConfigEntry, ParsedEngine, Word
 from scheduler_reader.parse.yaml_arguments import environment, keywords, plain_text, words
 from scheduler_reader.parse.yaml_nodes import child, entries, items, place
@@ -74,8 +78,8 @@ def _engines(node: yaml.Node, file: InputFile, form: str, scope: _Scope) -> Iter
         return
     scope = _inner_scope(node, file, scope)
     found = _container(node, file, form, scope)
-    if found is not None:
-        yield found
+    if found:
+        yield from found
         return
     for entry in entries(node):
         text = plain_text(entry.node)
@@ -93,46 +97,44 @@ def _engines(node: yaml.Node, file: InputFile, form: str, scope: _Scope) -> Iter
             yield from _engines(entry.node, file, form, scope)
 
 
-def _container(node: yaml.Node, file: InputFile, form: str, scope: _Scope) -> ParsedEngine | None:
-    """A server whose words stand in lists: `command`, `args`, or options beside vLLM's image."""
+def _container(
+    node: yaml.Node, file: InputFile, form: str, scope: _Scope
+) -> tuple[ParsedEngine, ...]:
+    """The servers of a map that reads like a container: `command`, `args`, or other options."""
     env = _env(file, scope)
     command = words(child(node, "command"), file, env)
-    arguments = words(child(node, "args"), file, env)
-    found = serve_command((*command, *arguments))
-    origin = place(node, file)
-    if found is not None:
-        return ParsedEngine(
-            form,
-            origin,
-            entrypoint=found.entrypoint,
-            words=found.arguments,
-            env=env | found.env,
-            image_version=_version(file, scope),
-        )
-    options = _options(node, file, env)
-    if command or not options or not _is_vllm(scope.image_text):
-        return None
-    has_model = any(word.text.partition("=")[0] == "--model" for word in options)
-    starts_with_model = not options[0].text.startswith("-")
-    return ParsedEngine(
+    arguments = _options(node, file, env)
+    if not command and not arguments:
+        return ()
+    names_model = any(word.text.partition("=")[0] == "--model" for word in arguments)
+    is_model_first = bool(arguments) and not arguments[0].text.startswith("-")
+    container = Container(
         form,
-        origin,
-        entrypoint="serve" if starts_with_model else "api_server",
-        words=(*_model_words(scope, has_model or starts_with_model), *options),
+        place(node, file),
+        name=plain_text(child(node, "name")),
+        image=Word(scope.image_text, place(scope.image, file)) if scope.image else None,
+        program=command or None,
+        arguments=(
+            *_model_words(scope, bool(command) or names_model or is_model_first),
+            *arguments,
+        ),
         env=env,
-        image_version=_version(file, scope),
     )
+    return engines_in_container(container, file)
 
 
 def _options(node: yaml.Node, file: InputFile, env: dict[str, Value[str]]) -> tuple[Word, ...]:
-    found: list[Word] = []
+    """What stands under `args`, `extraArgs` and the like: `args` first, as templates put it."""
+    found: list[tuple[bool, tuple[Word, ...]]] = []
     for entry in entries(node):
+        if not OPTION_KEYS.fullmatch(entry.key):
+            continue
         text = plain_text(entry.node) or ""
-        if OPTION_KEYS.fullmatch(entry.key) and text.startswith("-"):
-            found += option_text_words(embedded(entry.node, file))
-        elif OPTION_KEYS.fullmatch(entry.key):
-            found += words(entry.node, file, env)
-    return tuple(found) if any(word.text.startswith("--") for word in found) else ()
+        if text.startswith("-"):
+            found.append((entry.key != "args", option_text_words(embedded(entry.node, file))))
+        elif entry.key != "command":
+            found.append((entry.key != "args", words(entry.node, file, env)))
+    return tuple(word for _, part in sorted(found, key=lambda pair: pair[0]) for word in part)
 
 
 def _is_argument_map(node: yaml.Node) -> bool:
@@ -210,10 +212,6 @@ def _model_words(scope: _Scope, is_given: bool) -> tuple[Word, ...]:
 
 def _env(file: InputFile, scope: _Scope) -> dict[str, Value[str]]:
     return environment(scope.env, file)
-
-
-def _is_vllm(image: str) -> bool:
-    return "vllm" in image.partition("@")[0].rpartition("/")[2].partition(":")[0].lower()
 
 
 def _version(file: InputFile, scope: _Scope) -> Known[str] | None:
