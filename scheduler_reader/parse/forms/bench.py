@@ -62,12 +62,14 @@ def _as_yaml(file: InputFile) -> InputFile:
 
 def _tests(document: yaml.Node) -> list[yaml.Node]:
     tests = items(document) or items(child(document, "tests"))
-    keys = (*SERVER, OFFLINE)
-    return [
-        test
-        for test in tests
-        if child(test, "test_name") is not None or any(child(test, key) for key in keys)
-    ]
+    has_defaults = any(child(document, "defaults", key) is not None for key in SERVER)
+    return [test for test in tests if has_defaults or _is_test(test)]
+
+
+def _is_test(test: yaml.Node) -> bool:
+    if any(child(test, key) is not None for key in SERVER):
+        return True
+    return child(test, "test_name") is not None and child(test, OFFLINE) is not None
 
 
 def _engine(test: yaml.Node, defaults: yaml.Node | None, file: InputFile) -> Iterator[ParsedEngine]:

@@ -27,7 +27,8 @@ def matches(file: InputFile) -> bool:
     if file.suffix != ".json":
         return False
     keys = _json_keys(file)
-    return "model" in keys and 2 * sum(map(_is_argument, keys)) >= len(keys)
+    is_named_so = file.name == "model.json" or any(map(_is_telling, keys))
+    return "model" in keys and is_named_so and 2 * sum(map(_is_argument, keys)) >= len(keys)
 
 
 def read(file: InputFile) -> ParsedFile:
@@ -78,6 +79,11 @@ def _as_yaml(file: InputFile) -> InputFile:
 
 def _is_argument(key: str) -> bool:
     return argument_named(key) == key
+
+
+def _is_telling(key: str) -> bool:
+    """Whether a key is an argument by more than a word that a request has too."""
+    return "_" in key and _is_argument(key)
 
 
 def _line(file: InputFile, position: int) -> int:
