@@ -5,7 +5,7 @@ from __future__ import annotations
 from math import prod
 
 from scheduler_reader.errors import UsageError
-from scheduler_reader.knowledge.gpus import find_gpu
+from scheduler_reader.knowledge.gpus import Gpu, find_gpu
 from scheduler_reader.knowledge.versions import Release, find_release, latest
 from scheduler_reader.parse.arguments import FlagReading
 from scheduler_reader.parse.source import ParsedEngine
@@ -52,16 +52,13 @@ def choose_release(
 
 
 def choose_hardware(
-    reading: FlagReading, options: ResolveOptions, assumptions: list[str]
+    parsed: ParsedEngine, reading: FlagReading, options: ResolveOptions, assumptions: list[str]
 ) -> Hardware:
-    """The GPUs: the option's card, else H100 SXM; as many as stated, else as the ranks need."""
-    if options.gpu is None:
-        gpu = find_gpu(ASSUMED_GPU)
-        origin = Origin("assumed", "no GPU is stated")
-        assumptions.append(f"{gpu.title}: no GPU is stated (--gpu)")
-    else:
-        gpu = find_gpu(options.gpu)
-        origin = Origin("option", "--gpu")
+    """The GPUs: the option's card, the deployment's, else H100 SXM; as many as the ranks need.
+
+    The option `--gpu-count` states another number.
+    """
+    gpu, origin = _card(parsed, options, assumptions)
     if options.gpu_count is not None:
         if options.gpu_count < 1:
             raise UsageError(f"--gpu-count {options.gpu_count}: give 1 or more")
@@ -72,6 +69,23 @@ def choose_hardware(
     elif count > 1:
         assumptions.append(f"{count} GPUs, one for each rank: no count is stated (--gpu-count)")
     return Hardware(gpu, count, origin)
+
+
+def _card(
+    parsed: ParsedEngine, options: ResolveOptions, assumptions: list[str]
+) -> tuple[Gpu, Origin]:
+    if options.gpu is not None:
+        return find_gpu(options.gpu), Origin("option", "--gpu")
+    product = parsed.deployment.gpu_product if parsed.deployment else None
+    reason = "no GPU is stated"
+    if isinstance(product, Known):
+        try:
+            return find_gpu(product.value), product.origin
+        except UsageError:
+            reason = f"{product.value} ({product.origin.place}) is no GPU known here"
+    gpu = find_gpu(ASSUMED_GPU)
+    assumptions.append(f"{gpu.title}: {reason} (--gpu)")
+    return gpu, Origin("assumed", reason)
 
 
 def _ranks(reading: FlagReading) -> tuple[int, Unknown | None]:

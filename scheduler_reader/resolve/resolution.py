@@ -27,7 +27,7 @@ def resolve(parsed: ParsedEngine, options: ResolveOptions | None = None) -> Reso
     release, release_origin = choose_release(parsed, options, assumptions)
     table = flag_table(release.name)
     reading = read_arguments(parsed, table)
-    hardware = choose_hardware(reading, options, assumptions)
+    hardware = choose_hardware(parsed, reading, options, assumptions)
     model_id = choose_model_id(reading, table, assumptions)
     context: UsageContext = "offline" if options.offline or parsed.entrypoint == "llm" else "serve"
     case = Case(
