@@ -18,6 +18,7 @@ COMMANDS = {
     "parse": ("parse", "parse"),
     "simulate": ("simulate", "simulate"),
     "upgrade": ("upgrade", "upgrade"),
+    "compat": ("compat", "compat"),
     "explain": ("explain", "app"),
     "list": ("listing", "app"),
 }

@@ -1,0 +1,1 @@
+"""Which features go together in a release, as vLLM documents it and as its code does it."""
