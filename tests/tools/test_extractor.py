@@ -9,7 +9,9 @@ from typing import Any
 
 import pytest
 from extract_flags import main
+from extractor.config_fields import read_config_fields
 from extractor.options import read_options
+from extractor.ranges import write
 from extractor.source import ExtractError, SourceTree
 
 SMALL = Path(__file__).parent / "small_vllm"
@@ -162,35 +164,48 @@ def test_what_is_no_vllm_is_an_error(tmp_path: Path) -> None:
         SourceTree(tmp_path)
 
 
-def test_a_new_release_is_one_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    table = tmp_path / "flags.json"
-    port = {"type": "int", "default": 8080, "group": "Frontend", "field": "FrontendArgs.port"}
-    before = {
-        "versions": ["9.0.0"],
-        "source": "the source",
-        "flags": {
-            "--gone": [{"from": "9.0.0", "to": "9.0.0", "type": "flag"}],
-            "--port": [{"from": "9.0.0", "to": "9.0.0"} | port],
-            "--quiet": [{"from": "9.0.0", "to": "9.0.0", "type": "flag", "default": False}],
-        },
+def test_keys_of_json_options() -> None:
+    found = read_config_fields(SourceTree(SMALL), ["CacheConfig", "AbsentConfig"])
+    assert found == {
+        "CacheConfig": {
+            "block_size": {"annotation": "int", "default": 8},
+            "width": {"annotation": "Literal['auto', 'fp8'] | str", "default": "auto"},
+            "hash": {"annotation": "Literal['sha256', 'xxhash']", "default": "sha256"},
+            "reserve": {"annotation": "float | None", "default": None},
+            "share": {"annotation": "bool", "default": False},
+            "layers": {"annotation": "list[str]", "default": []},
+        }
     }
-    table.write_text(json.dumps(before))
-    assert main([str(SMALL), "--table", str(table), "--write"]) == 0
+
+
+PORT = {"type": "int", "default": 8080, "group": "Frontend", "field": "FrontendArgs.port"}
+QUIET = {"type": "flag", "default": False}
+ONLY = {"from": "9.0.0", "to": "9.0.0"}
+
+
+def test_a_new_release_is_one_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    gone = [ONLY | {"type": "flag"}]
+    flags = {"--gone": gone, "--port": [ONLY | PORT], "--quiet": [ONLY | QUIET]}
+    width = {"annotation": "str", "default": "auto"}
+    write({"versions": ["9.0.0"], "flags": flags}, tmp_path / "flags.json")
+    fields = {"CacheConfig": {"width": [ONLY | width]}}
+    write({"classes": fields}, tmp_path / "config_fields.json")
+    assert main([str(SMALL), "--matrix", str(tmp_path), "--write"]) == 0
     printed = capsys.readouterr().out.splitlines()
     assert printed[0] == "vLLM 9.1.0: 23 options, 23 changes against 9.0.0"
     assert "- --gone" in printed
     assert "~ --port default: 8080 -> 8000" in printed
-    after = json.loads(table.read_bytes())
+    assert "vLLM 9.1.0: 6 keys of JSON options, 6 changes against 9.0.0" in printed
+    after = json.loads((tmp_path / "flags.json").read_bytes())
     assert after["versions"] == ["9.0.0", "9.1.0"]
-    assert after["flags"]["--gone"] == before["flags"]["--gone"]  # type: ignore[index]
-    assert after["flags"]["--quiet"] == [
-        {"from": "9.0.0", "to": "9.1.0", "type": "flag", "default": False}
-    ]
+    assert after["flags"]["--gone"] == gone
+    assert after["flags"]["--quiet"] == [{"from": "9.0.0", "to": "9.1.0"} | QUIET]
     assert [(entry["from"], entry["to"]) for entry in after["flags"]["--port"]] == [
         ("9.0.0", "9.0.0"),
         ("9.1.0", "9.1.0"),
     ]
-    assert main([str(SMALL), "--table", str(table)]) == 0
-    assert capsys.readouterr().out.splitlines()[0] == (
-        "vLLM 9.1.0: 23 options, 0 changes against 9.1.0"
-    )
+    assert main([str(SMALL), "--matrix", str(tmp_path)]) == 0
+    assert capsys.readouterr().out.splitlines() == [
+        "vLLM 9.1.0: 23 options, 0 changes against 9.1.0",
+        "vLLM 9.1.0: 6 keys of JSON options, 0 changes against 9.1.0",
+    ]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from extractor.ranges import changes, extended, options_of
+from extractor.ranges import changes, extended, of_release, with_release
 from hypothesis import given
 from hypothesis import strategies as st
 from packaging.version import Version
@@ -18,45 +18,50 @@ OPTIONS = st.dictionaries(
 )
 
 
-def assert_whole(table: dict[str, Any]) -> None:
-    """Versions are in order, and the ranges of an option follow each other without overlap."""
-    assert table["versions"] == sorted(set(table["versions"]), key=Version)
-    order = {name: index for index, name in enumerate(table["versions"])}
-    for name, ranges in table["flags"].items():
-        assert ranges, name
+def assert_whole(ranges: dict[str, Any], versions: list[str]) -> None:
+    """Versions are in order, and the ranges of a name follow each other without overlap."""
+    assert versions == sorted(set(versions), key=Version)
+    order = {name: index for index, name in enumerate(versions)}
+    for name, entries in ranges.items():
+        assert entries, name
         end = -1
-        for entry in ranges:
+        for entry in entries:
             assert end < order[entry["from"]] <= order[entry["to"]], name
             end = order[entry["to"]]
 
 
 def test_the_stored_ranges_are_whole() -> None:
-    assert_whole(json_file("flags.json"))
+    flags = json_file("flags.json")
+    assert_whole(flags["flags"], flags["versions"])
+    for fields in json_file("config_fields.json")["classes"].values():
+        assert_whole(fields, flags["versions"])
 
 
 @given(st.permutations(RELEASES), st.lists(OPTIONS, min_size=6, max_size=6))
 def test_each_release_keeps_its_options_in_any_order_of_adding(
     order: list[str], options: list[dict[str, dict[str, Any]]]
 ) -> None:
-    table: dict[str, Any] = {"versions": [], "flags": {}}
+    versions: list[str] = []
+    ranges: dict[str, Any] = {}
     for release, read in zip(order, options, strict=True):
-        table = extended(table, release, read)
-        assert_whole(table)
+        ranges = extended(ranges, versions, release, read)
+        versions = with_release(versions, release)
+        assert_whole(ranges, versions)
     for release, read in zip(order, options, strict=True):
-        assert options_of(table, release) == read
+        assert of_release(ranges, versions, release) == read
 
 
 def test_a_release_that_changes_nothing_extends_the_last_range() -> None:
-    first = extended({"versions": [], "flags": {}}, "1.0", {"--a": {"type": "int"}})
-    second = extended(first, "1.1", {"--a": {"type": "int"}})
-    assert second["flags"] == {"--a": [{"from": "1.0", "to": "1.1", "type": "int"}]}
+    first = extended({}, [], "1.0", {"--a": {"type": "int"}})
+    second = extended(first, ["1.0"], "1.1", {"--a": {"type": "int"}})
+    assert second == {"--a": [{"from": "1.0", "to": "1.1", "type": "int"}]}
 
 
 def test_a_later_patch_of_an_older_line_splits_the_range_it_differs_from() -> None:
-    table = extended({"versions": [], "flags": {}}, "1.0", {"--a": {"type": "int"}})
-    table = extended(table, "1.2", {"--a": {"type": "int"}})
-    table = extended(table, "1.1", {"--a": {"type": "str"}})
-    assert table["flags"]["--a"] == [
+    ranges = extended({}, [], "1.0", {"--a": {"type": "int"}})
+    ranges = extended(ranges, ["1.0"], "1.2", {"--a": {"type": "int"}})
+    ranges = extended(ranges, ["1.0", "1.2"], "1.1", {"--a": {"type": "str"}})
+    assert ranges["--a"] == [
         {"from": "1.0", "to": "1.0", "type": "int"},
         {"from": "1.1", "to": "1.1", "type": "str"},
         {"from": "1.2", "to": "1.2", "type": "int"},

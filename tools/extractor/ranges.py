@@ -1,4 +1,4 @@
-"""Extends the version ranges of compat_matrix/flags.json by one release, and says what changed."""
+"""Extends version ranges of compat_matrix/ by one release, and says what changed."""
 
 from __future__ import annotations
 
@@ -12,46 +12,44 @@ from packaging.version import Version
 
 Attributes = dict[str, Any]
 Options = dict[str, Attributes]
+Ranges = dict[str, list[Attributes]]
 BOUNDS = ("from", "to")
 
 
-def options_of(table: dict[str, Any], release: str) -> Options:
-    """The options of one stored release: name → attributes."""
+def of_release(ranges: Ranges, versions: list[str], release: str) -> Options:
+    """What holds in one stored release: name → attributes."""
     return {
         name: by_release[release]
-        for name, ranges in table["flags"].items()
-        if release in (by_release := _by_release(ranges, table["versions"]))
+        for name, entries in ranges.items()
+        if release in (by_release := _by_release(entries, versions))
     }
 
 
-def neighbour(table: dict[str, Any], release: str) -> str:
+def neighbour(versions: list[str], release: str) -> str:
     """The stored release to compare with: the release itself, else the newest before it."""
-    versions: list[str] = table["versions"]
     known = [name for name in versions if Version(name) <= Version(release)]
     return known[-1] if known else versions[0]
 
 
-def extended(table: dict[str, Any], release: str, options: Options) -> dict[str, Any]:
-    """The table with the release in its place in the order; other releases keep their ranges.
+def with_release(versions: list[str], release: str) -> list[str]:
+    """The releases in order, the new one in its place."""
+    return sorted({*versions, release}, key=Version)
 
-    A release joins the range before it where nothing changed, else the one after it, else it
+
+def extended(ranges: Ranges, versions: list[str], release: str, options: Options) -> Ranges:
+    """The ranges with one release added or replaced; other releases keep what they have.
+
+    The release joins the range before it where nothing changed, else the one after it, else it
     starts its own, so ranges have neither gap nor overlap.
     """
-    versions = sorted({*table["versions"], release}, key=Version)
-    names = sorted({*table["flags"], *options})
-    flags = {
+    after = with_release(versions, release)
+    placed = {
         name: _placed(
-            _by_release(table["flags"].get(name, []), table["versions"]),
-            versions,
-            release,
-            options.get(name),
+            _by_release(ranges.get(name, []), versions), after, release, options.get(name)
         )
-        for name in names
+        for name in sorted({*ranges, *options})
     }
-    return table | {
-        "versions": versions,
-        "flags": {name: ranges for name, ranges in flags.items() if ranges},
-    }
+    return {name: entries for name, entries in placed.items() if entries}
 
 
 def _placed(
@@ -104,6 +102,6 @@ def _text(value: Any) -> str:
 
 
 def write(table: dict[str, Any], path: Path) -> None:
-    """Write flags.json as it is stored: one line, options by name."""
+    """Write a table of compat_matrix/ as it is stored: on one line."""
     text = json.dumps(table, separators=(",", ":"), ensure_ascii=False)
     path.write_text(text + "\n", encoding="utf-8")
