@@ -9,7 +9,7 @@ from scheduler_reader.capacity.fit import Outlook, outlook
 from scheduler_reader.capacity.inputs import CapacityInputs, MissingFactError, read_inputs
 from scheduler_reader.capacity.kv_pool import KvPool
 from scheduler_reader.capacity.plan import CapacityPlan, KvRange
-from scheduler_reader.capacity.remedies import find_remedies
+from scheduler_reader.capacity.remedies import find_remedies, safe_length
 from scheduler_reader.capacity.shortage import explain
 from scheduler_reader.resolve.engine import ResolvedEngine
 from scheduler_reader.value import Unknown
@@ -46,6 +46,7 @@ def _plan(found: Outlook, workload: Workload) -> CapacityPlan:
         kv_cache_tokens=best.printed_tokens(length) if length else 0,
         max_concurrency=best.concurrency(length) if length else 0.0,
         largest_max_model_len=found.longest,
+        safe_max_model_len=safe_length(found),
         workload_concurrency=_workload_concurrency(inputs, best, workload),
         low=_range(pool.low, length),
         high=_range(pool.high, length),

@@ -23,6 +23,7 @@ class CapacityInputs:
     release: Release
     is_v0: bool
     gpu: Gpu
+    gpus_stated: int | None  # None: as many as the settings ask for
     model: ModelFacts
     quantization: Quantization | None
     dtype_bytes: int
@@ -95,6 +96,7 @@ def _read(engine: ResolvedEngine, model: ModelFacts) -> CapacityInputs:
         release=engine.release,
         is_v0=engine.engine == "V0",
         gpu=engine.hardware.gpu,
+        gpus_stated=engine.hardware.count if engine.hardware.count_is_stated else None,
         model=model,
         quantization=_quantization(engine, model),
         dtype_bytes=_dtype_bytes(engine, model),

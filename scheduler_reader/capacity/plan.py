@@ -50,6 +50,7 @@ class CapacityPlan:
     kv_cache_tokens: int | None = None
     max_concurrency: float | None = None
     largest_max_model_len: int | None = None
+    safe_max_model_len: int | None = None  # sure to fit, a round number; 0: none
     workload_concurrency: float | None = None  # requests of the declared shape that fit at once
     low: KvRange | None = None
     high: KvRange | None = None

@@ -14,6 +14,7 @@ HIGHEST_UTILIZATION = 95  # per cent; above it CUDA graphs find no room (public 
 FP8_CAPABILITY = (8, 9)
 FEWEST_SEQUENCES = 16
 MOST_RANKS = 8  # GPUs of one node
+WRITTEN_STEPS = ((8192, 1024), (1024, 256))  # from so many tokens on, in multiples of
 
 
 def find_remedies(found: Outlook) -> tuple[Remedy, ...]:
@@ -21,7 +22,7 @@ def find_remedies(found: Outlook) -> tuple[Remedy, ...]:
     inputs = found.inputs
     weights = tuple(budget.weights for budget in found.budgets)
     remedies = []
-    length = found.surely_longest
+    length = safe_length(found)
     if length and inputs.max_model_len and length < inputs.max_model_len:
         remedies.append(Remedy("max_model_len", length, found.longest))
     for setting, field, values in (
@@ -35,6 +36,18 @@ def find_remedies(found: Outlook) -> tuple[Remedy, ...]:
         if then is not None:
             remedies.append(Remedy(setting, getattr(then.inputs, field), then.longest))
     return tuple(remedies)
+
+
+def safe_length(found: Outlook) -> int:
+    """The max_model_len to write: sure to start, and a round number; 0: none."""
+    length = found.surely_longest
+    for least, step in WRITTEN_STEPS:
+        if length >= least:
+            return length // step * step
+    if found.pool is None:
+        return 0
+    size = found.pool.layout.block_size
+    return length // size * size or length
 
 
 def _first_start(
@@ -70,7 +83,10 @@ def _sequences(inputs: CapacityInputs) -> list[Any]:
 def _rank_counts(inputs: CapacityInputs) -> list[Any]:
     counts = []
     ranks = 2 * inputs.tensor_parallel
-    while ranks <= MOST_RANKS and inputs.model.attention_heads % ranks == 0:
+    most = MOST_RANKS
+    if inputs.gpus_stated:
+        most = inputs.gpus_stated // (inputs.pipeline_parallel * inputs.data_parallel)
+    while ranks <= most and inputs.model.attention_heads % ranks == 0:
         counts.append(ranks)
         ranks *= 2
     return counts

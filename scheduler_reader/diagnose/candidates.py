@@ -58,11 +58,11 @@ def starting_changes(engine: ResolvedEngine, plan: CapacityPlan) -> Iterator[Cha
             "kv_cache_usage",
         )
     named = {remedy.setting for remedy in plan.remedies}
-    length = plan.largest_max_model_len
+    length = plan.safe_max_model_len
     if length and "max_model_len" not in named:
         yield Change(
             {"max_model_len": length},
-            "the longest request whose KV cache fits; longer ones are refused",
+            "a request whose KV cache is sure to fit; much longer ones are refused",
             "kv_cache_usage",
         )
     if "gpu_memory_utilization" not in named:

@@ -56,6 +56,7 @@ def inputs_of(model: ModelFacts, **changes: Any) -> CapacityInputs:
     settings: dict[str, Any] = {
         "is_v0": False,
         "gpu": H100,
+        "gpus_stated": None,
         "quantization": model.quantization,
         "dtype_bytes": 2,
         "kv_dtype": "bfloat16",

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from scheduler_reader.capacity.budget import block_pool, stage_budgets, stage_weights
 from scheduler_reader.capacity.fit import Outlook, outlook
 from scheduler_reader.capacity.overheads import captured_graphs
-from scheduler_reader.capacity.remedies import find_remedies
+from scheduler_reader.capacity.remedies import find_remedies, safe_length
 from scheduler_reader.capacity.shortage import explain
 from scheduler_reader.knowledge.gpus import GIB
 from scheduler_reader.knowledge.models import ModelFacts
@@ -180,3 +180,22 @@ def test_bigger_steps_never_leave_more_memory(budget: int, sequences: int) -> No
     large = look(token_budget=2 * budget, max_num_seqs=sequences).budgets[0].kv_cache
     assert large.best <= small.best
     assert small.low <= small.best <= small.high
+
+
+def test_the_written_length_is_sure_and_round() -> None:
+    """Of 70B FP8 on one H100 at 0.95, about 16,400 tokens fit; the low end is what is written."""
+    found = look(LLAMA_70B_FP8, utilization=0.95)
+    assert found.surely_longest < found.longest
+    assert safe_length(found) == found.surely_longest // 1024 * 1024
+    assert look(LLAMA_70B_FP8, utilization=0.95, max_model_len=safe_length(found)).starts is True
+    lengths = [r.value for r in find_remedies(found) if r.setting == "max_model_len"]
+    assert lengths == [safe_length(found)]
+
+
+@pytest.mark.parametrize(
+    ("stated", "ranks"), [(None, [2]), (1, []), (2, [2])], ids=["not stated", "one", "two"]
+)
+def test_no_more_ranks_than_gpus_are_proposed(stated: int | None, ranks: list[int]) -> None:
+    found = look(LLAMA_70B, max_model_len=2048, gpus_stated=stated)
+    values = [r.value for r in find_remedies(found) if r.setting == "tensor_parallel_size"]
+    assert values == ranks

@@ -84,6 +84,14 @@ def largest_max_model_len(sources: Sources) -> int | Unknown:
     return value if isinstance(value, Unknown) else int(value)
 
 
+def safe_max_model_len(sources: Sources) -> int | Unknown:
+    """A round max_model_len of which one request is sure to fit, in tokens."""
+    value = _planned(sources, "safe_max_model_len")
+    if isinstance(value, Unknown):
+        return value
+    return int(value) if value else Unknown("no max_model_len is sure to fit")
+
+
 def workload_concurrency(sources: Sources) -> float | Unknown:
     """Requests of the declared shape whose KV blocks fit at once."""
     return _planned(sources, "workload_concurrency")
