@@ -7,12 +7,23 @@ of a request.  TTFT counts from arrival; `frontend_s` (HTTP, tokenizer) is added
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from scheduler_reader.performance.estimate import Latency
 from scheduler_reader.simulate.percentiles import Distribution
 from scheduler_reader.simulate.result import RequestRecord, SimulationResult
 from scheduler_reader.workload import Slo
+
+ADDITIVE = (
+    "finished",
+    "unfinished",
+    "output_tokens_per_s",
+    "total_tokens_per_s",
+    "requests_per_s",
+    "goodput_requests_per_s",
+    "preemptions",
+    "queue_growth_per_s",
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,6 +45,12 @@ class Metrics:
     prefix_hit_rate: float  # share of prompt tokens found in the cache at first admission
     preemptions: int
     queue_growth_per_s: float  # requests by which the queue grew each second, second half
+
+    def times(self, replicas: int) -> Metrics:
+        """The same for so many equal replicas: rates and counts add up, latencies stay."""
+        if replicas == 1:
+            return self
+        return replace(self, **{name: getattr(self, name) * replicas for name in ADDITIVE})
 
 
 def measure(

@@ -1,0 +1,172 @@
+"""The ways to batch that led to vLLM's, on one workload and one step-time model.
+
+naive: one request at a time.  static: padded windows.  continuous: requests join and leave at
+every step, prompts whole.  chunked: the same with long prompts cut into slices, as vLLM does now.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from enum import StrEnum
+from typing import NamedTuple
+
+from scheduler_reader.knowledge.versions import Release, latest
+from scheduler_reader.simulate.arrivals import Source
+from scheduler_reader.simulate.behaviour import behaviour_of
+from scheduler_reader.simulate.config import EngineConfig
+from scheduler_reader.simulate.metrics import Metrics, measure
+from scheduler_reader.simulate.result import SimulationResult
+from scheduler_reader.simulate.setup import Setup
+from scheduler_reader.simulate.stepwise import run_stepwise
+from scheduler_reader.simulate.traffic import source
+from scheduler_reader.simulate.windows import WindowedRun, run_windows
+from scheduler_reader.workload import Slo
+
+# What a caller does with a source before it is run: count its requests, or stop it early.
+Watch = Callable[[Source], Source]
+
+
+class Mode(StrEnum):
+    naive = "naive"
+    static = "static"
+    continuous = "continuous"
+    chunked = "chunked"
+
+
+class ModeRun(NamedTuple):
+    """One mode's run.  `prefill_s` and `decode_s` share the time inside steps.
+
+    `padding_waste` is the share of the computed tokens that are padding.
+    """
+
+    mode: Mode
+    result: SimulationResult
+    metrics: Metrics
+    padding_waste: float
+    prefill_s: float
+    decode_s: float
+    decode_seqs: float  # sequences that a step decodes, on average
+    notes: tuple[str, ...] = ()
+
+
+class Bounds(NamedTuple):
+    """The longest prompt and the longest whole request of a workload."""
+
+    prompt_tokens: int
+    request_tokens: int
+
+
+def bounds_of(setup: Setup) -> Bounds:
+    """Go through all requests once; none is kept."""
+    prompt = request = 1
+    requests = source(setup.workload, setup.config.max_model_len)
+    while not requests.is_exhausted:
+        if requests.next_s == float("inf"):
+            requests.finished(0.0)
+        arrival = requests.take()
+        prompt = max(prompt, arrival.prompt_tokens)
+        request = max(request, arrival.prompt_tokens + arrival.output_tokens)
+    return Bounds(prompt, request)
+
+
+def run_mode(
+    mode: Mode, setup: Setup, slo: Slo, watch: Watch = lambda requests: requests
+) -> ModeRun:
+    """Run one mode on the workload of a setup.  Rates are those of all replicas."""
+    arrivals = watch(source(setup.workload, setup.config.max_model_len, _ramp_s(setup)))
+    if mode is Mode.naive:
+        length = setup.config.max_model_len
+        run = run_windows(setup.config, setup.step_model, arrivals, most=1, reserves=length)
+        return _windowed(mode, run, setup, slo)
+    if mode is Mode.static:
+        seats = setup.config.active_limit
+        run = run_windows(setup.config, setup.step_model, arrivals, most=seats)
+        return _windowed(mode, run, setup, slo)
+    notes: tuple[str, ...] = ()
+    if mode is Mode.chunked:
+        config, release = replace(setup.config, enable_chunked_prefill=True), setup.release
+    else:
+        config, release, notes = unchunked(setup, bounds_of(setup))
+    result = run_stepwise(
+        config, release, setup.step_model, arrivals, record_phases=True, record_samples=True
+    )
+    return _served(mode, result, setup, slo, notes)
+
+
+def unchunked(setup: Setup, bounds: Bounds) -> tuple[EngineConfig, Release, tuple[str, ...]]:
+    """The engine with whole prompts: the smallest change of the configured one that can do it.
+
+    The budget must hold the longest request, and some releases cannot do it at all: there the
+    newest one's way is shown.
+    """
+    budget = max(setup.config.max_num_batched_tokens, bounds.request_tokens)
+    config = replace(
+        setup.config,
+        enable_chunked_prefill=False,
+        long_prefill_token_threshold=0,
+        max_num_batched_tokens=budget,
+        max_model_len=bounds.request_tokens,
+    )
+    release, notes = setup.release, []
+    if behaviour_of(release).unchunked_prefill == "impossible":
+        notes.append(
+            f"vLLM {release.name} cannot turn chunked prefill off: shown as {latest().name} does it"
+        )
+        release = latest()
+    if budget > setup.config.max_num_batched_tokens:
+        notes.append(f"without chunks the token budget must hold the longest request: {budget:,}")
+    return config, release, tuple(notes)
+
+
+def _ramp_s(setup: Setup) -> float:
+    """How long a request takes beside all others: the time over which a steady start is spread."""
+    workload = setup.workload
+    seats = min(workload.concurrency or 1, setup.config.active_limit)
+    prompt, output = workload.input_tokens.mean, workload.output_tokens.mean
+    return output * setup.step_model.step_seconds(seats, seats * (prompt + output / 2))
+
+
+def _windowed(mode: Mode, run: WindowedRun, setup: Setup, slo: Slo) -> ModeRun:
+    waste = 1 - run.filled_slots / run.reserved_slots if run.reserved_slots else 0.0
+    padding = 1 - run.useful_tokens / run.computed_tokens if run.computed_tokens else 0.0
+    metrics = measure(run.result, slo, frontend_s=setup.frontend_s, kv_waste=waste)
+    return ModeRun(
+        mode=mode,
+        result=run.result,
+        metrics=metrics.times(setup.replicas),
+        padding_waste=padding,
+        prefill_s=run.prefill_s,
+        decode_s=run.decode_s,
+        decode_seqs=_decoded(run.result) / max(run.result.steps, 1),
+    )
+
+
+def _served(
+    mode: Mode, result: SimulationResult, setup: Setup, slo: Slo, notes: tuple[str, ...]
+) -> ModeRun:
+    """Decode is what the steps would take with their mean batch alone; prefill is the rest."""
+    metrics = measure(result, slo, frontend_s=setup.frontend_s)
+    seqs = _decoded(result) / max(result.steps, 1)
+    tokens = sum(
+        record.output_tokens * (record.prompt_tokens + record.output_tokens / 2)
+        for record in result.records
+    )
+    context = tokens / max(sum(record.output_tokens for record in result.records), 1)
+    decode_s = result.steps * setup.step_model.step_seconds(seqs, seqs * context)
+    decode_s = min(decode_s, result.busy_s)
+    return ModeRun(
+        mode=mode,
+        result=result,
+        metrics=metrics.times(setup.replicas),
+        padding_waste=0.0,
+        prefill_s=result.busy_s - decode_s,
+        decode_s=decode_s,
+        decode_seqs=seqs,
+        notes=notes,
+    )
+
+
+def _decoded(result: SimulationResult) -> int:
+    """Tokens that decode steps put out: all but each request's first."""
+    return sum(gap.count for record in result.records for gap in record.gaps)
