@@ -9,10 +9,9 @@ YAML stays the source.
 
 from __future__ import annotations
 
-import hashlib
 import json
-import tempfile
-from collections.abc import Mapping
+import os
+from collections.abc import Iterator, Mapping
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -65,8 +64,7 @@ def _compiled(name: str) -> dict[str, Any]:
     if shipped.is_file():
         compiled: dict[str, Any] = json.loads(shipped.read_bytes())
         return compiled
-    files = yaml_files(root)
-    cached = root.parent / ".cache" / f"{name}-{_fingerprint(files)}.json"
+    cached = root.parent / ".cache" / f"{name}-{_fingerprint(root)}.json"
     try:
         compiled = json.loads(cached.read_bytes())
     except (OSError, ValueError):
@@ -94,16 +92,29 @@ def compile_folder(root: Path) -> dict[str, Any]:
     return compiled
 
 
-def _fingerprint(files: list[Path]) -> str:
+def _fingerprint(root: Path) -> str:
+    """Changes with the name, time or size of any YAML file below `root`."""
+    import hashlib
+
     digest = hashlib.blake2b(digest_size=12)
-    for file in files:
+    for file in _yaml_entries(str(root)):
         stat = file.stat()
-        digest.update(f"{file}\0{stat.st_mtime_ns}\0{stat.st_size}\n".encode())
+        digest.update(f"{file.path}\0{stat.st_mtime_ns}\0{stat.st_size}\n".encode())
     return digest.hexdigest()
+
+
+def _yaml_entries(root: str) -> Iterator[os.DirEntry[str]]:
+    for entry in sorted(os.scandir(root), key=lambda entry: entry.name):
+        if entry.is_dir():
+            yield from _yaml_entries(entry.path)
+        elif entry.name.endswith(".yaml"):
+            yield entry
 
 
 def _write_cache(target: Path, compiled: dict[str, Any]) -> None:
     """Replace the cache atomically; a checkout that cannot be written to simply has none."""
+    import tempfile
+
     stem = target.name.rpartition("-")[0]
     try:
         target.parent.mkdir(exist_ok=True)

@@ -6,12 +6,14 @@ settings, 3 an input could not be read, 4 --require-facts and a fact is missing,
 
 from __future__ import annotations
 
+import gc
 import os
 import sys
 from collections.abc import Sequence
 
 INTERNAL_ERROR = 70
 INTERRUPTED = 130
+OBJECTS_OF_A_START = 50_000  # all of them stay, and the default of 700 searches them 60 times
 
 
 def main(argv: Sequence[str] | None = None) -> None:
@@ -20,6 +22,7 @@ def main(argv: Sequence[str] | None = None) -> None:
     What follows the first `--` is a vLLM command line, which a parser of ours could not tell from
     file names, so it is cut off first and handed over as the context object.
     """
+    gc.set_threshold(OBJECTS_OF_A_START)
     from scheduler_reader.cli.app import application
     from scheduler_reader.errors import SchedReaderError
 
