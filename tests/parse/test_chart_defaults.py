@@ -89,6 +89,29 @@ def test_lmcache_of_the_stack_adds_its_connector(cache: str, connector: Any) -> 
     assert found.get("kv_transfer_config") == connector
 
 
+def test_models_on_ray_have_a_template_of_their_own() -> None:
+    text = f"{STACK}      raySpec: {{headNode: {{}}}}\n      lmcacheConfig: {{enabled: true}}\n"
+    found = settings(reading(f"{text}      vllmConfig: {{pipelineParallelSize: 2}}\n", "0.10.2"))
+    assert found == {
+        "host": "0.0.0.0",
+        "port": 8000,
+        "distributed_executor_backend": "ray",
+        "pipeline_parallel_size": 2,
+        "kv_transfer_config": {"kv_connector": "LMCacheConnector", "kv_role": "kv_both"},
+    }
+
+
+def test_the_operator_switches_off_what_a_runtime_does_not_say() -> None:
+    text = "kind: VLLMRuntime\nspec:\n  model: {modelURL: a/b}\n  vllmConfig: {maxLoras: 2}\n"
+    found = settings(reading(text, "0.9.1"))
+    assert found["enable_chunked_prefill"] is False
+    assert found["enable_prefix_caching"] is False
+    (engine,) = parse_text(text, "x.yaml").engines
+    use_v1 = engine.env["VLLM_USE_V1"]
+    assert isinstance(use_v1, Known)
+    assert use_v1.value == "0"
+
+
 def test_modelservice_names_the_model_and_listens_behind_its_proxy() -> None:
     assert settings(reading(MODELSERVICE)) == {"port": 8200, "served_model_name": ["chat"]}
     without_proxy = f"{MODELSERVICE}routing: {{servicePort: 9000, proxy: {{enabled: false}}}}\n"

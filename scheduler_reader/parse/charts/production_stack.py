@@ -1,7 +1,7 @@
 """The vLLM production-stack chart: `servingEngineSpec.modelSpec[].vllmConfig`.
 
-Source: production-stack, helm/templates/deployment-vllm-multi.yaml, and the operator's
-VLLMRuntime, whose fields have the same names.
+Source: production-stack, helm/templates/deployment-vllm-multi.yaml and ray-cluster.yaml.  The
+operator's VLLMRuntime has fields of the same names.
 """
 
 from __future__ import annotations
@@ -31,6 +31,7 @@ from scheduler_reader.value import Known, Value
 
 SPEC = "servingEngineSpec"
 PORT = "8000"
+V0_CONNECTOR, V1_CONNECTOR = "LMCacheConnector", "LMCacheConnectorV1"
 OTHER_KEYS = frozenset(  # of vllmConfig: the chart's own, no arguments
     {"v0", "v1", "env", "extraArgs", "prometheusMultiprocDir", "resources"}
 )
@@ -40,6 +41,7 @@ PRINTED_KEYS = {  # of modelSpec: printed when they are not empty
     "enableTool": "--enable-auto-tool-choice",
     "toolCallParser": "--tool-call-parser",
     "chatTemplate": "--chat-template",
+    "modelRevision": "--revision",
 }
 
 
@@ -141,16 +143,13 @@ def unknown_keys(config: yaml.Node | None, file: InputFile) -> list[Problem]:
     return problems
 
 
-def transfer_config(
-    cache: yaml.Node | None, config: yaml.Node | None, file: InputFile
-) -> Iterator[Word]:
+def transfer_config(cache: yaml.Node | None, connector: str, file: InputFile) -> Iterator[Word]:
     """The `--kv-transfer-config` that an enabled LMCache adds."""
     if cache is None or not is_true(child(cache, "enabled")):
         return
-    is_v0 = plain_text(child(config, "v0")) == "1"
     disaggregates = child(cache, "enablePD") is not None
     value: dict[str, object] = {
-        "kv_connector": "LMCacheConnector" if is_v0 and not disaggregates else "LMCacheConnectorV1",
+        "kv_connector": V1_CONNECTOR if disaggregates else connector,
         "kv_role": plain_text(child(cache, "kvRole")) or "kv_both",
     }
     if disaggregates:
@@ -166,12 +165,21 @@ def transfer_config(
 def _implied(
     model: yaml.Node, config: yaml.Node | None, port: yaml.Node | None, file: InputFile
 ) -> Iterator[Word]:
+    """What the template adds by itself; models with a `raySpec` have a template of their own."""
     origin = place(model, file)
-    for text in ("--host", "0.0.0.0", "--port", plain_text(port) or PORT):
+    has_ray = child(model, "raySpec") is not None
+    cache = child(model, "lmcacheConfig")
+    added = ["--host", "0.0.0.0", "--port", plain_text(port) or PORT]
+    added += ["--distributed-executor-backend", "ray"] if has_ray else []
+    if config is not None and child(config, "enablePrefixCaching") is None and not has_ray:
+        added.append("--no-enable-prefix-caching")
+    for text in added:
         yield Word(text, origin)
-    if config is not None and child(config, "enablePrefixCaching") is None:
-        yield Word("--no-enable-prefix-caching", place(config, file))
-    yield from transfer_config(child(model, "lmcacheConfig"), config, file)
+    if has_ray:
+        is_v1 = plain_text(child(config, "v1")) == "1"
+    else:
+        is_v1 = plain_text(child(config, "v0")) != "1"
+    yield from transfer_config(cache, V1_CONNECTOR if is_v1 else V0_CONNECTOR, file)
 
 
 def _deployment(model: yaml.Node, file: InputFile) -> Deployment:
