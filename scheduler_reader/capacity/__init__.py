@@ -32,7 +32,7 @@ def plan_capacity(engine: ResolvedEngine, workload: Workload) -> CapacityPlan:
 
 def _plan(found: Outlook, workload: Workload) -> CapacityPlan:
     inputs, pool = found.inputs, found.pool
-    terms = tightest(found.budgets).terms(inputs.gpu.memory_bytes)
+    terms = tightest(found.budgets).terms(inputs)
     if pool is None:
         return CapacityPlan(found.starts, explain(found), terms)
     best, length = pool.best, found.served_length

@@ -7,8 +7,8 @@ from itertools import repeat
 from math import hypot
 from typing import NamedTuple
 
-from scheduler_reader.capacity.activations import profile_peak
-from scheduler_reader.capacity.constants import Spread
+from scheduler_reader.capacity.activations import profile_peak, sampler_peak
+from scheduler_reader.capacity.constants import Spread, gib_spread
 from scheduler_reader.capacity.inputs import CapacityInputs
 from scheduler_reader.capacity.kv_cache import layouts
 from scheduler_reader.capacity.kv_pool import KvLayout, KvPool
@@ -29,9 +29,12 @@ class StageBudget(NamedTuple):
     non_torch: Spread
     kv_cache: Spread
 
-    def terms(self, total: float) -> MemoryTerms:
+    def terms(self, inputs: CapacityInputs) -> MemoryTerms:
+        total, samples = inputs.gpu.memory_bytes, self.stage.is_last
         return MemoryTerms(
             total=total,
+            sampler=sampler_peak(inputs).best if samples and not inputs.model.is_pooling else 0.0,
+            unclaimed=total - gib_spread("cuda_context_gib").best - self.budget,
             budget=self.budget,
             weights=self.weights,
             activation=self.activation.best,

@@ -16,6 +16,8 @@ class MemoryTerms(NamedTuple):
     cuda_graphs: float  # subtracted from the budget only where that release does
     non_torch: float
     kv_cache: float
+    sampler: float = 0.0  # of `activation`: while one token of every sequence is sampled
+    unclaimed: float = 0.0  # neither in the budget nor the CUDA context's; may be negative
 
 
 class KvRange(NamedTuple):

@@ -40,6 +40,16 @@ def activation_gib(sources: Sources) -> float | Unknown:
     return _gib(sources, "activation")
 
 
+def sampler_gib(sources: Sources) -> float | Unknown:
+    """Of the activation peak: while one token of each of max_num_seqs sequences is sampled."""
+    return _gib(sources, "sampler")
+
+
+def unclaimed_gib(sources: Sources) -> float | Unknown:
+    """What neither vLLM's budget nor the CUDA context takes of one GPU; negative: too little."""
+    return _gib(sources, "unclaimed")
+
+
 def cuda_graph_gib(sources: Sources) -> float | Unknown:
     """CUDA graphs on one GPU."""
     return _gib(sources, "cuda_graphs")
