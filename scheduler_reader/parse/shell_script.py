@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from scheduler_reader.parse.expand import reference
+from scheduler_reader.parse.expand import Piece, reference
 from scheduler_reader.parse.input_file import InputFile
 from scheduler_reader.parse.shell_tokens import HereDocument, Operator, ShellWord, Token
 from scheduler_reader.parse.shell_variables import (
@@ -210,6 +210,8 @@ class ShellScript:
                     self._forget(name, reason, self._place(word))
         elif keyword == "set" and (_has(arguments, "-a") or _has(arguments, "+a")):
             self.variables.exports_all = _has(arguments, "-a")
+        elif keyword == "set" and _has(arguments, "--"):
+            self._set_parameters(arguments)
         elif keyword == ":":
             self._default_assignments(arguments)
 
@@ -220,6 +222,15 @@ class ShellScript:
                 self._assign(word)
             if exports:
                 self.variables.exported.add((name or word.plain or "").removesuffix("+"))
+
+    def _set_parameters(self, words: list[ShellWord]) -> None:
+        """`set -- WORDS`: what `"$@"` is from here on."""
+        start = next(index for index, word in enumerate(words) if word.plain == "--") + 1
+        parts = [part for word in words[start:] for part in self.variables.expand(word)]
+        items = tuple((Piece(part.text, part.unknown),) for part in parts)
+        place = self._place(words[start - 1])
+        for name in ("@", "*"):
+            self._set(name, items, place)
 
     def _default_assignments(self, words: list[ShellWord]) -> None:
         for word in words:

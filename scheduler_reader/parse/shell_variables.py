@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import re
+
 from scheduler_reader.parse.expand import Piece, Text, joined, reference
 from scheduler_reader.parse.input_file import InputFile
 from scheduler_reader.parse.shell_tokens import Fragment, ShellWord
 from scheduler_reader.parse.source import Word
 from scheduler_reader.value import Known, Origin, Unknown, Value
+
+PARAMETERS_FROM = re.compile(r"\$\{@:([1-9]\d*)\}")  # `${@:2}`
 
 Items = tuple[Text, ...]  # a plain variable has one item, an array any number
 
@@ -86,6 +90,9 @@ class Variables:
 
     def _referenced(self, fragment: Fragment) -> Items:
         """What a reference stands for: one text, or the items of an array."""
+        slice_of = PARAMETERS_FROM.fullmatch(fragment.text)
+        if slice_of is not None and "@" in self.values:
+            return self.values["@"][int(slice_of[1]) - 1 :]
         name, bracket, index = fragment.text.strip("${}").partition("[")
         if name in self.values and (name in {"@", "*"} or (bracket and index in {"@]", "*]"})):
             return self.values[name]
@@ -155,7 +162,7 @@ def possibly_longer(before: Items | None, afters: list[Items], reason: str) -> I
             added = ["".join(piece.text for piece in text) for text in after[len(kept) :]]
         else:
             return None
-        if added and not added[0].startswith("-"):
+        if added and not added[0].startswith(("-", "$")):
             return None
         additions += added
     if len(kept) > 1 or any(len(after) > 1 for after in afters):
