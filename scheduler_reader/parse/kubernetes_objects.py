@@ -13,8 +13,8 @@ from scheduler_reader.parse.source import Problem
 from scheduler_reader.parse.yaml_arguments import plain_text
 from scheduler_reader.parse.yaml_nodes import child, compose, items
 
-API_VERSION = re.compile(r"^\s*[\"']?apiVersion[\"']?\s*:", re.MULTILINE)
-KIND = re.compile(r"^\s*[\"']?kind[\"']?\s*:\s*[\"']?([A-Za-z]+)", re.MULTILINE)
+API_VERSION = re.compile(r"(?:^|[{,-])\s*[\"']?apiVersion[\"']?\s*:", re.MULTILINE)
+KIND = re.compile(r"(?:^|[{,-])\s*[\"']?kind[\"']?\s*:\s*[\"']?([A-Za-z]+)", re.MULTILINE)
 DOCUMENT_START = re.compile(r"^---(?=\s|$)", re.MULTILINE)
 YAML_SUFFIXES = frozenset({".yaml", ".yml", ".json", ""})
 

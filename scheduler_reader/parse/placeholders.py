@@ -7,12 +7,14 @@ character, which no quoting changes, and turns back into an unknown word in the 
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 
 from scheduler_reader.parse.expand import TEMPLATE, Piece, Text
 from scheduler_reader.parse.source import ParsedEngine, Word
 from scheduler_reader.value import Known, Unknown, Value
 
+REFERENCE = re.compile(r"\$(?:\{\w+[^}]*\}|[A-Za-z_]\w*)")
 FIRST = 0xF0000  # supplementary private use area A
 LAST = 0xFFFFD
 
@@ -29,6 +31,13 @@ class Placeholders:
             self._hidden(piece) if piece.unknown else self._without_templates(piece.text)
             for piece in pieces
         )
+
+    def hide_unexpanded(self, word: Word, reason: str) -> Word:
+        """A word that no shell reads, though it has a `$X`, which becomes unknown for `reason`."""
+        text = REFERENCE.sub(
+            lambda match: self._hidden(Piece(match[0], f"{match[0]} {reason}")), word.text
+        )
+        return replace(word, text=text)
 
     def shown(self, text: str) -> tuple[str, str | None]:
         """A text with its unknown parts as they were written, and why the first is unknown."""

@@ -6,9 +6,8 @@ variables of the same container count, and only in `command`, `args` and later v
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 import yaml
 
@@ -16,7 +15,7 @@ from scheduler_reader.parse.container import Container, not_understood
 from scheduler_reader.parse.deployment import Deployment
 from scheduler_reader.parse.expand import Piece, Text, expand
 from scheduler_reader.parse.input_file import InputFile
-from scheduler_reader.parse.placeholders import Placeholders
+from scheduler_reader.parse.placeholders import REFERENCE, Placeholders
 from scheduler_reader.parse.pod_deployment import pod_deployment
 from scheduler_reader.parse.serve_command import called_script
 from scheduler_reader.parse.shell_engines import engines_in_container
@@ -24,8 +23,6 @@ from scheduler_reader.parse.source import ParsedEngine, Problem, Word
 from scheduler_reader.parse.yaml_arguments import environment, plain_text
 from scheduler_reader.parse.yaml_nodes import Entry, child, entries, items, place
 from scheduler_reader.value import Known, Unknown, Value
-
-SHELL_REFERENCE = re.compile(r"\$(?:\{\w+[^}]*\}|[A-Za-z_]\w*)")
 
 ConfigMaps = Mapping[str, Mapping[str, Value[str]]]  # name → key → text
 
@@ -110,10 +107,8 @@ class PodReader:
         return Word(self.placeholders.hide(pieces), place(node, self.file))
 
     def _unexpanded(self, word: Word) -> Word:
-        """A word that no shell reads, though somebody wrote `$X` in it."""
-        reason = "{} is not expanded by Kubernetes; it is replaced before the file is applied"
-        pieces = _marked(word.text, reason)
-        return replace(word, text=self.placeholders.hide(pieces)) if len(pieces) > 1 else word
+        reason = "is not expanded by Kubernetes; it is replaced before the file is applied"
+        return self.placeholders.hide_unexpanded(word, reason)
 
     def _image(self, node: yaml.Node) -> Word:
         text = plain_text(node) or ""
@@ -148,16 +143,7 @@ def _with_substitutions(value: Value[str]) -> Value[str]:
     """A value in which somebody wrote `$X`, to be replaced before the file is applied."""
     if isinstance(value, Unknown):
         return value
-    match = SHELL_REFERENCE.search(value.value)
+    match = REFERENCE.search(value.value)
     if match is None:
         return value
     return Unknown(f"{match[0]} is replaced before the file is applied", value.origin)
-
-
-def _marked(text: str, reason: str) -> Text:
-    pieces: list[Piece] = []
-    start = 0
-    for match in SHELL_REFERENCE.finditer(text):
-        pieces += [Piece(text[start : match.start()]), Piece(match[0], reason.format(match[0]))]
-        start = match.end()
-    return (*pieces, Piece(text[start:]))

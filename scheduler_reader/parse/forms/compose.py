@@ -19,6 +19,7 @@ from scheduler_reader.parse.excerpt import excerpt
 from scheduler_reader.parse.expand import Text, expand, joined
 from scheduler_reader.parse.input_file import InputFile
 from scheduler_reader.parse.placeholders import Placeholders
+from scheduler_reader.parse.serve_command import called_script
 from scheduler_reader.parse.shell_engines import engines_in_container
 from scheduler_reader.parse.source import ParsedEngine, ParsedFile, Problem, Word
 from scheduler_reader.parse.yaml_nodes import compose, items, place
@@ -82,13 +83,18 @@ class _Reader:
     def _container(self, service: Service) -> Container:
         image = service.get("image")
         entrypoint = service.get("entrypoint")
+        program = None if entrypoint is None else self._command(entrypoint)
+        arguments = self._command(service.get("command"))
+        if called_script((*(program or ()), *arguments)) is None:
+            program = tuple(map(self._unexpanded, program)) if program else program
+            arguments = tuple(map(self._unexpanded, arguments))
         return Container(
             FORM,
             place(service.node, self.file),
             name=service.name,
             image=None if image is None else self._plain(image),
-            program=None if entrypoint is None else self._command(entrypoint),
-            arguments=self._command(service.get("command")),
+            program=program,
+            arguments=arguments,
             env=self._environment(service),
             deployment=compose_deployment(service, self._plain, self.file),
         )
@@ -113,10 +119,11 @@ class _Reader:
         found = []
         for word, offset in words:
             origin = inner.place(offset)
-            if word != word.lstrip() and word.lstrip().startswith("-"):
-                what = "the backslash before it makes the blank part of the word"
-                self.problems.append(Problem(f"{word.strip()!r}: {what}; drop it", origin))
-            found.append(Word(word, origin))
+            option = word.lstrip()
+            if word != option and option.startswith("-"):
+                message = f"the backslash before {option!r} makes a blank part of it; drop it"
+                self.problems.append(Problem(message, origin))
+            found.append(Word(option if option.startswith("-") else word, origin))
         return tuple(found)
 
     def _environment(self, service: Service) -> dict[str, Value[str]]:
@@ -129,6 +136,9 @@ class _Reader:
             whole, unknown = joined(self._interpolated(text))
             env[name] = Unknown(unknown, origin) if unknown else Known(whole, origin)
         return env
+
+    def _unexpanded(self, word: Word) -> Word:
+        return self.placeholders.hide_unexpanded(word, "is not expanded: no shell runs here")
 
     def _plain(self, node: yaml.Node) -> Word:
         text = str(node.value) if isinstance(node, yaml.ScalarNode) else ""

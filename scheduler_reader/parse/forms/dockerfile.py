@@ -18,6 +18,7 @@ from scheduler_reader.parse.excerpt import Excerpt, excerpt
 from scheduler_reader.parse.expand import Piece, Text, expand, joined
 from scheduler_reader.parse.image_version import known_release, release_of_requirement
 from scheduler_reader.parse.input_file import InputFile
+from scheduler_reader.parse.placeholders import REFERENCE
 from scheduler_reader.parse.shell_engines import engines_in_container
 from scheduler_reader.parse.source import ParsedFile, Problem, Word
 from scheduler_reader.value import Known, Origin, Unknown, Value
@@ -26,7 +27,6 @@ FORM = "dockerfile"
 NAMES = ("dockerfile", "containerfile")
 START = re.compile(r"^(?:FROM|ENTRYPOINT|CMD)\s+\S", re.MULTILINE)
 STAGE = re.compile(r"(?:--platform=\S+\s+)?(\S+)(?:\s+AS\s+(\S+))?\s*", re.IGNORECASE)
-REFERENCE = re.compile(r"\$(?:\{\w+[^}]*\}|[A-Za-z_]\w*)")
 NOT_DOCKER = frozenset({".yaml", ".yml", ".json", ".sh", ".bash", ".py", ".md", ".tf", ".service"})
 
 

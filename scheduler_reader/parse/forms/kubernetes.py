@@ -10,7 +10,7 @@ from scheduler_reader.parse.manifests import read_manifest
 from scheduler_reader.parse.source import ParsedFile
 
 FORM = "kubernetes"
-CONTAINERS = re.compile(r"^[\s{-]*[\"']?containers[\"']?\s*:", re.MULTILINE)
+CONTAINERS = re.compile(r"(?:^|[{,-])\s*[\"']?containers[\"']?\s*:", re.MULTILINE)
 READ_BY_OTHER_FORMS = re.compile(
     r"apiVersion[\"']?\s*:\s*[\"']?[\w.-]*\b"
     r"(?:leaderworkerset\.x-k8s\.io|ray\.io|llmaz\.io|production-stack\.vllm\.ai)/"
