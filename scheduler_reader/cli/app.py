@@ -20,6 +20,8 @@ COMMANDS = {
     "upgrade": ("upgrade", "upgrade"),
     "compat": ("compat", "compat"),
     "explain": ("explain", "app"),
+    "fragmentation": ("fragmentation", "fragmentation"),
+    "schema": ("schema", "schema"),
     "list": ("listing", "app"),
 }
 
