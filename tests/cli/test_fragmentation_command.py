@@ -17,7 +17,10 @@ def printed(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, s
     return int(stop.value.code or 0), captured.out + captured.err
 
 
-def test_the_whole_report(capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_whole_report(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "100")
     code, text = printed(capsys, "--lengths", "1500", "--requests", "1000")
     assert code == 0
     assert [line.rstrip() for line in text.splitlines()] == [
