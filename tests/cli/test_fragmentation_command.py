@@ -32,8 +32,8 @@ def test_the_whole_report(
         "Waste of blocks",
         "  formula  (16 − 1) / 2 = 7.5 tokens a request; 7.5 / 1,500 = 0.50% of the tokens held",
         "  counted  4.00 tokens a request, 0.27%",
-        "It does not grow with a request, so a fixed share such as 4 % is right at one length",
-        "only: 188 tokens.",
+        "It does not grow with a request, so a fixed share such as 4 % is right at one length only: 188",
+        "tokens.",
     ]
 
 
