@@ -1,0 +1,24 @@
+"""`sched-reader schema`: a JSON Schema of a release's config file."""
+
+from __future__ import annotations
+
+import json
+from typing import Annotated
+
+import typer
+
+
+def schema(
+    vllm_version: Annotated[
+        str | None,
+        typer.Option("--vllm-version", metavar="V", help="The release; newest if unsaid."),
+    ] = None,
+) -> None:
+    """Print the JSON Schema of the `vllm serve --config` YAML of a release, for editors and CI."""
+    from scheduler_reader.config_schema import config_schema
+    from scheduler_reader.knowledge.versions import find_release, latest
+
+    release = find_release(vllm_version) if vllm_version else latest()
+    if release.assumption:
+        typer.echo(f"sched-reader: {release.assumption}", err=True)
+    typer.echo(json.dumps(config_schema(release), indent=2, ensure_ascii=False))
