@@ -66,7 +66,7 @@ def _role_engines(
         implied = (Word(MOUNT_PATH, place(role, pods.file)), *implied)
     if node is None:
         if model and keeps_empty:
-            yield ParsedEngine("kserve", model[0].origin, name, words=model, implied=implied)
+            yield ParsedEngine(pods.form, model[0].origin, name, words=model, implied=implied)
         return
     surroundings = pod_deployment(template or node, node, child(role, "replicas"), pods.file)
     container = pods.container(node, surroundings)
@@ -77,7 +77,7 @@ def _role_engines(
     additional = _additional_words(container, pods)
     arguments = container.arguments if not container.program else ()
     engine = ParsedEngine(
-        "kserve",
+        pods.form,
         place(node, pods.file),
         name,
         words=(*model, *arguments, *additional),

@@ -102,7 +102,7 @@ def kubernetes_list(arguments: list[str]) -> str:
 
 def kubernetes_script(arguments: list[str]) -> str:
     script = "set -e\n# serve\nexec vllm serve " + " \\\n  ".join(map(shlex.quote, arguments))
-    return pod(command=["sh", "-c"], args=[script])
+    return pod(command=["sh", "-c"], args=[script.replace("$", "$$")])
 
 
 def leader_worker_set(arguments: list[str]) -> str:
