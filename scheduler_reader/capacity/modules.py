@@ -21,7 +21,7 @@ from scheduler_reader.knowledge.models import LayerKind, ModelFacts
 class Matrix:
     """`count` tensors of `outputs` x `inputs` elements; `module` is a checkpoint's name for one.
 
-    `plain`: never quantized.
+    `plain`: never quantized.  `derived`: made while loading, not in the checkpoint.
     """
 
     module: str
@@ -29,6 +29,7 @@ class Matrix:
     inputs: float
     count: int = 1
     plain: bool = False
+    derived: bool = False
 
 
 def layer_matrices(inputs: CapacityInputs, index: int, kind: LayerKind) -> Iterator[Matrix]:
@@ -114,7 +115,7 @@ def _latent_attention(model: ModelFacts, ranks: int, prefix: str) -> Iterator[Ma
         yield Matrix(f"{prefix}.q_proj", query, model.hidden_size)
         yield Matrix(f"{prefix}.kv_a_proj_with_mqa", latent + rope, model.hidden_size)
     yield Matrix(f"{prefix}.kv_b_proj", heads * (nope + value), latent)
-    yield Matrix(f"{prefix}.kv_b_proj", heads * (nope + value), latent, plain=True)
+    yield Matrix(f"{prefix}.kv_b_proj", heads * (nope + value), latent, plain=True, derived=True)
     if indexed := model.extra.get("index_head_dim"):  # sparse attention's indexer, replicated
         index_heads = fact(model, "index_n_heads")
         yield Matrix(f"{prefix}.indexer.wq_b", index_heads * indexed, int(model.q_lora_rank or 0))

@@ -31,9 +31,39 @@ def weight_bytes(inputs: CapacityInputs, stage: Stage) -> float:
     embeddings.  Norms and biases are neglected (below 0.01 %).
     """
     computed = stage_bytes(inputs, stage)
+    if stored_is_served(inputs):
+        made = made_while_loading(inputs, stage)
+        computed = made + (computed - made) * _stored_ratio(inputs)
     computed += _unseen_bytes(inputs, stage) + _draft_bytes(inputs, stage)
     computed += _lora_bytes(inputs, stage)
     return max(0.0, computed - inputs.offload_bytes)
+
+
+def stored_is_served(inputs: CapacityInputs) -> bool:
+    """Whether a local checkpoint's tensors are kept as they are stored: not converted, in 16 bits."""
+    model, format_ = inputs.model, inputs.quantization
+    is_converted = format_ != model.quantization or (format_ and format_.method == "mxfp4")
+    return model.stored is not None and inputs.dtype_bytes == 2 and not is_converted
+
+
+def _stored_ratio(inputs: CapacityInputs) -> float:
+    """A local checkpoint's decoder bytes by those that its shapes give."""
+    alone = _alone(inputs)
+    whole = stages(inputs.model.layers, 1)[0]
+    shaped = stage_bytes(alone, whole) - made_while_loading(alone, whole)
+    assert inputs.model.stored is not None
+    return inputs.model.stored.decoder_bytes / shaped
+
+
+def made_while_loading(inputs: CapacityInputs, stage: Stage) -> float:
+    """Bytes on one rank that are not in the checkpoint: the rotary table, absorbed projections."""
+    derived = sum(
+        _bytes(inputs, matrix)
+        for index, kind in enumerate(stage.kinds(inputs.model), stage.first)
+        for matrix in layer_matrices(inputs, index, kind)
+        if matrix.derived
+    )
+    return derived + _rotary_bytes(inputs)
 
 
 def stage_bytes(inputs: CapacityInputs, stage: Stage) -> float:
@@ -184,25 +214,25 @@ def _encoder_bytes(inputs: CapacityInputs) -> float:
     """The vision tower on one rank of the first stage: not quantized, split like the decoder."""
     if not inputs.loads_encoder:
         return 0.0
+    ranks = 1 if inputs.encoder_is_replicated else inputs.tensor_parallel
+    if inputs.model.stored is not None:
+        return inputs.model.stored.encoder_bytes / ranks
     published = inputs.model.parameters
     elements: float = encoder_elements(inputs.model)
     if published is not None:
         elements = max(0.0, published - _decoder_elements(inputs))
-    ranks = 1 if inputs.encoder_is_replicated else inputs.tensor_parallel
     return elements * inputs.dtype_bytes / ranks
 
 
 def _decoder_elements(inputs: CapacityInputs) -> float:
     """Weights of the whole decoder: its size on one GPU in 16 bits, halved."""
-    alone = inputs.changed(
-        tensor_parallel=1,
-        data_parallel=1,
-        expert_parallel=False,
-        quantization=None,
-        dtype_bytes=2,
-    )
+    alone = _alone(inputs).changed(quantization=None, dtype_bytes=2)
     whole = stages(inputs.model.layers, 1)[0]
     return (stage_bytes(alone, whole) - _rotary_bytes(alone)) / 2
+
+
+def _alone(inputs: CapacityInputs) -> CapacityInputs:
+    return inputs.changed(tensor_parallel=1, data_parallel=1, expert_parallel=False)
 
 
 def allocated(size: float) -> float:

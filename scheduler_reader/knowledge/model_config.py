@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,7 @@ from scheduler_reader.knowledge.expert_layers import expert_facts
 from scheduler_reader.knowledge.layer_kinds import layer_kinds
 from scheduler_reader.knowledge.models import ModelFacts
 from scheduler_reader.knowledge.quantization import read_quantization
+from scheduler_reader.knowledge.safetensors import stored_weights
 from scheduler_reader.validation import validated
 from scheduler_reader.value import Origin
 
@@ -33,7 +35,7 @@ def read_model_config(path: Path) -> ModelFacts:
     config = _read_json(file)
     exported = file.with_name("hf_quant_config.json")
     try:
-        return facts_of(
+        facts = facts_of(
             config,
             name=file.resolve().parent.name,
             source=str(file),
@@ -45,6 +47,7 @@ def read_model_config(path: Path) -> ModelFacts:
         raise InputError(message, _at(file)) from error
     except (AttributeError, KeyError, TypeError) as error:  # somewhere inside a nested value
         raise InputError(f"a nested value has an unusual form: {error}", _at(file)) from error
+    return replace(facts, stored=stored_weights(file.parent, facts.layers))
 
 
 def facts_of(

@@ -12,6 +12,7 @@ from scheduler_reader.data import documents, with_tuples
 from scheduler_reader.errors import DataError
 from scheduler_reader.knowledge.model_names import hub_ids, spelling, split_quantization
 from scheduler_reader.knowledge.quantization import Quantization, from_flag
+from scheduler_reader.knowledge.safetensors import StoredWeights
 from scheduler_reader.value import Origin, Unknown
 
 __all__ = ["FoundModel", "LayerKind", "ModelFacts", "Quantization", "all_models", "find_model"]
@@ -64,6 +65,7 @@ class ModelFacts:
     quantization: Quantization | None = None
     parameters: float | None = None  # published count
     weight_bytes: int | None = None  # published size of the checkpoint
+    stored: StoredWeights | None = None  # of a local checkpoint, tensor by tensor
     is_pooling: bool = False
     is_encoder_decoder: bool = False
     aliases: tuple[str, ...] = ()

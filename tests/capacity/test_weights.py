@@ -13,6 +13,7 @@ from scheduler_reader.capacity.weights import MIB, allocated, is_listed, weight_
 from scheduler_reader.knowledge.gpus import GIB
 from scheduler_reader.knowledge.models import ModelFacts
 from scheduler_reader.knowledge.quantization import Quantization
+from scheduler_reader.knowledge.safetensors import StoredWeights
 
 QWEN2_7B = replace(
     LLAMA_8B,
@@ -181,3 +182,21 @@ def test_embeddings_of_their_own_and_wide_mlps_of_layers_that_share_kv() -> None
     wide = 20 * 3 * 4096 * 14336
     found = gib(inputs_of(replace(LLAMA_8B, extra=extra))) - gib(inputs_of(LLAMA_8B))
     assert found == pytest.approx(2 * (tables + wide) / GIB, rel=1e-3)
+
+
+def test_a_local_checkpoint_gives_the_sizes_and_shapes_how_they_are_split() -> None:
+    """A tenth more in the files than the shapes say is a tenth more on each rank."""
+    table = 131072 * 128 * 2 / GIB
+    shaped = gib(inputs_of(LLAMA_8B)) - table
+    stored = StoredWeights(round(1.1 * shaped * GIB), 0, 0)
+    model = replace(LLAMA_8B, stored=stored)
+    assert gib(inputs_of(model)) == pytest.approx(1.1 * shaped + table, rel=1e-6)
+    share = gib(inputs_of(LLAMA_8B, tensor_parallel=4)) - table
+    assert gib(inputs_of(model, tensor_parallel=4)) == pytest.approx(1.1 * share + table, rel=1e-4)
+
+
+def test_weights_that_are_quantized_while_loading_are_not_those_of_the_files() -> None:
+    online = Quantization(method="fp8", weight_bits=8)
+    model = replace(LLAMA_8B, stored=StoredWeights(10**12, 0, 0))
+    found = gib(inputs_of(model, quantization=online))
+    assert found == gib(inputs_of(LLAMA_8B, quantization=online))
