@@ -46,13 +46,14 @@ def assess(parsed: ParsedEngine, request: Request) -> Assessment:
         findings=findings,
         not_evaluated=not_evaluated,
         tuning=tune(engine, plan, workload, request.slo),
-        assumptions=engine.assumptions + _workload_assumption(request.workload),
+        assumptions=engine.assumptions + workload_assumption(request.workload),
         read_next=following.read,
         measure_next=following.measure,
     )
 
 
-def _workload_assumption(stated: Workload | None) -> tuple[str, ...]:
+def workload_assumption(stated: Workload | None) -> tuple[str, ...]:
+    """What is taken for granted where nobody states a workload."""
     if stated is not None:
         return ()
     return (

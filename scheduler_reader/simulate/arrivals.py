@@ -31,13 +31,14 @@ class Arrival(NamedTuple):
 
 
 class Source(Protocol):
-    """What a run pulls requests from.
+    """What a run pulls requests from."""
 
-    `next_s` is the time of the next arrival; infinite while none comes before another request
-    finishes, and for good once `is_exhausted`.
-    """
-
-    next_s: float
+    @property
+    def next_s(self) -> float:
+        """Time of the next arrival; infinite while none comes before another request finishes,
+        and for good once `is_exhausted`.
+        """
+        ...
 
     @property
     def is_exhausted(self) -> bool:

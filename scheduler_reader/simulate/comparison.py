@@ -9,6 +9,7 @@ from scheduler_reader.performance.estimate import Latency
 from scheduler_reader.simulate.modes import Mode, ModeRun
 
 EQUAL = 0.02  # modes whose metric differs by less are called equal
+NOTHING = 0.005  # a share below it is not worth its words
 
 TITLES = {
     Mode.naive: "one at a time",
@@ -48,9 +49,9 @@ def _source(before: ModeRun, after: ModeRun) -> str:
     padding = ""
     if before.padding_waste > after.padding_waste:
         padding = f", {before.padding_waste:.0%} of the computed tokens were padding"
-    if prefill * saved <= 0:
+    if prefill / saved < NOTHING:
         return f"all of the engine time {word} a token from decode ({seqs}{padding})"
-    if decode * saved <= 0:
+    if decode / saved < NOTHING:
         return f"all of the engine time {word} a token from prefill ({seqs}{padding})"
     share = decode / saved
     return (

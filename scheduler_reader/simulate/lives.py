@@ -33,10 +33,13 @@ class Life:
         """The request is in the waiting queue."""
         self._since_s = time_s
 
-    def runs(self, time_s: float, start: int, tokens: int, is_decode: bool) -> None:
-        """A step begins that computes `tokens` of it, after `start` that are there."""
+    def is_admitted(self, time_s: float, start: int) -> None:
+        """It is scheduled with `start` tokens there; what counts is the first time."""
         if self.admitted_s is None:
             self.admitted_s, self.cached_tokens = time_s, start
+
+    def runs(self, time_s: float, tokens: int, is_decode: bool) -> None:
+        """A step begins that computes `tokens` of it."""
         if not is_decode or self._kind != "decode":
             self._enter("decode" if is_decode else "prefill", time_s)
         self._tokens += tokens

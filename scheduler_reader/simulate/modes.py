@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 from enum import StrEnum
+from math import inf
 from typing import NamedTuple
 
 from scheduler_reader.knowledge.versions import Release, latest
@@ -51,27 +52,34 @@ class ModeRun(NamedTuple):
 
 
 class Bounds(NamedTuple):
-    """The longest prompt and the longest whole request of a workload."""
+    """The requests that a replica gets: how many, the longest prompt, the longest whole one."""
 
+    requests: int
     prompt_tokens: int
     request_tokens: int
+    refused: int = 0  # never sent: longer than the model takes
 
 
 def bounds_of(setup: Setup) -> Bounds:
     """Go through all requests once; none is kept."""
-    prompt = request = 1
+    count, prompt, request = 0, 1, 1
     requests = source(setup.workload, setup.config.max_model_len)
     while not requests.is_exhausted:
-        if requests.next_s == float("inf"):
+        if requests.next_s == inf:
             requests.finished(0.0)
         arrival = requests.take()
+        count += 1
         prompt = max(prompt, arrival.prompt_tokens)
         request = max(request, arrival.prompt_tokens + arrival.output_tokens)
-    return Bounds(prompt, request)
+    return Bounds(count, prompt, request, setup.workload.num_requests - count)
 
 
 def run_mode(
-    mode: Mode, setup: Setup, slo: Slo, watch: Watch = lambda requests: requests
+    mode: Mode,
+    setup: Setup,
+    bounds: Bounds,
+    slo: Slo,
+    watch: Watch = lambda requests: requests,
 ) -> ModeRun:
     """Run one mode on the workload of a setup.  Rates are those of all replicas."""
     arrivals = watch(source(setup.workload, setup.config.max_model_len, _ramp_s(setup)))
@@ -87,7 +95,7 @@ def run_mode(
     if mode is Mode.chunked:
         config, release = replace(setup.config, enable_chunked_prefill=True), setup.release
     else:
-        config, release, notes = unchunked(setup, bounds_of(setup))
+        config, release, notes = unchunked(setup, bounds)
     result = run_stepwise(
         config, release, setup.step_model, arrivals, record_phases=True, record_samples=True
     )

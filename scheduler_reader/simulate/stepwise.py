@@ -138,15 +138,15 @@ class _Run:
 
     def _launch(self) -> Batch:
         batch = self._engine.launch()
-        for request, share in batch.shares.items():
-            self._lives[request].runs(
-                self._now_s, share.start, share.tokens, _is_decode(request, share)
-            )
-        for request in batch.preempted:
-            self._lives[request].is_preempted(self._now_s)
         seconds = self._seconds(batch)
         stages = self._config.pipeline_parallel_size
         begin_s = max(self._now_s, self._last_done_s - seconds * (stages - 1) / stages)
+        for request, share in batch.shares.items():
+            life = self._lives[request]
+            life.is_admitted(self._now_s, share.start)
+            life.runs(begin_s, share.tokens, _is_decode(request, share))
+        for request in batch.preempted:
+            self._lives[request].is_preempted(begin_s)
         self._last_done_s = max(begin_s + seconds, self._last_done_s)
         self._done_s.append(self._last_done_s)
         self._steps += bool(batch.shares)

@@ -94,7 +94,7 @@ MIXED = Workload(
 
 def test_every_mode_serves_every_request(served):
     setup = setup_of(served, "Qwen/Qwen3-8B --max-model-len 16384", MIXED)
-    runs = {mode: run_mode(mode, setup, Slo()) for mode in Mode}
+    runs = {mode: run_mode(mode, setup, bounds_of(setup), Slo()) for mode in Mode}
     outputs = {mode: [r.output_tokens for r in run.result.records] for mode, run in runs.items()}
     assert len(set(map(tuple, outputs.values()))) == 1
     assert {run.metrics.finished for run in runs.values()} == {24}
@@ -121,7 +121,8 @@ def test_a_small_budget_shortens_the_tail_that_whole_prompts_have(served):
     load = MIXED.replaced({"input_tokens": 6000, "output_tokens": 200})
     setup = setup_of(served, "Qwen/Qwen3-8B --max-num-batched-tokens 512", load)
     whole, chunked = (
-        run_mode(mode, setup, Slo()).metrics for mode in (Mode.continuous, Mode.chunked)
+        run_mode(mode, setup, bounds_of(setup), Slo()).metrics
+        for mode in (Mode.continuous, Mode.chunked)
     )
     assert whole.itl_ms and chunked.itl_ms and whole.itl_ms.p99 and chunked.itl_ms.p99
     assert chunked.itl_ms.p99 < 0.5 * whole.itl_ms.p99
@@ -134,7 +135,7 @@ def test_data_parallel_replicas_share_the_workload(served):
     setup = set_up(engine, plan, load)
     assert isinstance(setup, Known)
     assert (setup.value.replicas, setup.value.workload.concurrency) == (2, 4)
-    assert run_mode(Mode.chunked, setup.value, Slo()).metrics.finished == 32
+    assert run_mode(Mode.chunked, setup.value, bounds_of(setup.value), Slo()).metrics.finished == 32
     assert "one of 2 equal data-parallel replicas" in setup.value.notes[0]
 
 
