@@ -10,11 +10,15 @@ from importlib import import_module
 from typing import Any, NamedTuple
 
 from scheduler_reader.parse.arguments import FlagIssue
+from scheduler_reader.resolve.no_effect import OverriddenSetting, UnreadVariable
 from scheduler_reader.rule_engine import known_facts
 from scheduler_reader.rule_engine.settings import is_setting, setting_kind
 
 KINDS = {"int": "number", "float": "number", "str": "text", "bool": "flag"}
-ITEM_FIELDS = {"FlagIssue": tuple(field.name for field in fields(FlagIssue))}
+ITEM_FIELDS = {
+    item.__name__: tuple(field.name for field in fields(item))
+    for item in (FlagIssue, OverriddenSetting, UnreadVariable)
+}
 
 
 class Fact(NamedTuple):
