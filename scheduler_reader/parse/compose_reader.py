@@ -15,7 +15,7 @@ from scheduler_reader.parse.compose_deployment import compose_deployment
 from scheduler_reader.parse.compose_services import Service, services_of
 from scheduler_reader.parse.container import Container, not_understood
 from scheduler_reader.parse.excerpt import excerpt
-from scheduler_reader.parse.expand import Text, expand, joined
+from scheduler_reader.parse.expand import Piece, Text, expand, joined
 from scheduler_reader.parse.input_file import InputFile
 from scheduler_reader.parse.placeholders import Placeholders
 from scheduler_reader.parse.serve_command import called_script
@@ -96,8 +96,9 @@ class _Reader:
         words = split_command(text)
         start = place(node, self.file)
         if words is None:
-            self.problems.append(Problem("a quote in this command never closes", start))
-            return ()
+            message = "a quote in this command never closes"
+            self.problems.append(Problem(message, start))
+            return (Word(self.placeholders.hide((Piece(text, message),)), start),)
         inner = excerpt(self.file, text, start.line or 1, start.column or 1)
         found = []
         for word, offset in words:
