@@ -74,7 +74,7 @@ class Admission:
             if holds_prefill and start < request.known - 1:
                 break
             tokens, drafts = self._first_tokens(batch, request, start, chunk_limit)
-            if tokens > batch.budget and self._is_unchunked:
+            if tokens > batch.budget and not self._config.enable_chunked_prefill:
                 if self._behaviour.unchunked_prefill == "ends_admission":
                     break
                 passed_over.append(queue.pop())
@@ -85,11 +85,6 @@ class Admission:
             queue.pop()
             self._join(batch, request, start, tokens, drafts)
         self._return(passed_over)
-
-    @property
-    def _is_unchunked(self) -> bool:
-        is_possible = self._behaviour.unchunked_prefill != "impossible"
-        return is_possible and not self._config.enable_chunked_prefill
 
     def _next_queue(self) -> WaitingQueue | None:
         """The queue whose head is looked at next."""

@@ -34,6 +34,7 @@ class Behaviour:
     reserves_known_tokens: bool
     window_reservation: Literal["full", "budget", "in_flight"]
     unchunked_prefill: Literal["impossible", "passed_over", "ends_admission"]
+    unchunked_drops_threshold: bool
     passed_over_queue: Literal["common", "own"]
     passed_over_reversed: bool
     paces_alone: bool

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from scheduler_reader.errors import UsageError
@@ -71,8 +71,19 @@ def overlap_of(config: EngineConfig, behaviour: Behaviour) -> Overlap:
     return Overlap(max(stages, 2), one_output=one_output)
 
 
+def as_run(config: EngineConfig, behaviour: Behaviour) -> EngineConfig:
+    """The settings with which the engine runs, where the release changes those it was given."""
+    if config.enable_chunked_prefill:
+        return config
+    if behaviour.unchunked_prefill == "impossible":
+        return replace(config, enable_chunked_prefill=True)
+    if behaviour.unchunked_drops_threshold and not config.enable_prefix_caching:
+        return replace(config, long_prefill_token_threshold=0)
+    return config
+
+
 def check(config: EngineConfig, behaviour: Behaviour, release: str) -> None:
-    """Raise `UsageError`, one line, when the release refuses this combination at start-up."""
+    """For settings `as_run`: raise `UsageError`, one line, when the release refuses this combination at start-up."""
     for wrong in (_out_of_range(config), _refusal(config, behaviour)):
         if wrong:
             raise UsageError(f"vLLM {release} does not start: {wrong}")
@@ -106,12 +117,11 @@ def _out_of_range(config: EngineConfig) -> str | None:
 def _refusal(config: EngineConfig, behaviour: Behaviour) -> str | None:
     """What vllm/config/scheduler.py, vllm/config/vllm.py and vllm/engine/arg_utils.py refuse."""
     budget, length = config.max_num_batched_tokens, config.max_model_len
-    unchunked = not config.enable_chunked_prefill and behaviour.unchunked_prefill != "impossible"
     if config.max_num_partial_prefills > 1 or config.max_long_partial_prefills > 1:
         return "concurrent partial prefills (max_num_partial_prefills) are not supported"
     if budget < config.max_num_seqs:
         return f"max_num_batched_tokens ({budget}) is below max_num_seqs ({config.max_num_seqs})"
-    if unchunked and budget < length:
+    if not config.enable_chunked_prefill and budget < length:
         return (
             f"max_num_batched_tokens ({budget}) is below max_model_len ({length}) "
             "and chunked prefill is off"

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from scheduler_reader.knowledge.versions import Release
 from scheduler_reader.simulate.batch import Batch
 from scheduler_reader.simulate.behaviour import behaviour_of
-from scheduler_reader.simulate.config import EngineConfig, check, overlap_of
+from scheduler_reader.simulate.config import EngineConfig, as_run, check, overlap_of
 from scheduler_reader.simulate.request import Request
 from scheduler_reader.simulate.scheduler import Scheduler
 
@@ -22,6 +22,7 @@ class Engine:
     def __init__(self, config: EngineConfig, release: Release, acceptance: Acceptance) -> None:
         """Raises `UsageError` when the release refuses the settings."""
         behaviour = behaviour_of(release)
+        config = as_run(config, behaviour)
         check(config, behaviour, release.name)
         self.overlap = overlap_of(config, behaviour)
         self.queues_empty_steps = behaviour.queues_empty_steps

@@ -183,3 +183,10 @@ def test_freed_blocks_without_content_are_taken_first_from_0_24(steps, version, 
     requests = [cached, (5, 1, 1), (128, 1, 2), cached | {"arrival_step": 3}]
     options = {"enable_prefix_caching": True, "num_gpu_blocks": 10, "max_num_batched_tokens": 128}
     assert steps(requests, version, **options)[3].get("hit") == hit
+
+
+@pytest.mark.parametrize(("version", "first"), [("0.11.2", 100), ("0.12.0", 32)])
+def test_unchunked_prefill_drops_the_threshold_in_0_11(steps, version, first):
+    options = {"enable_chunked_prefill": False, "long_prefill_token_threshold": 32}
+    rows = steps([(100, 1)], version, max_num_batched_tokens=512, **options)
+    assert rows[0]["s"] == [[0, first]]
