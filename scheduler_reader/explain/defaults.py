@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cache
 from itertools import groupby
 from typing import Any
 
@@ -13,6 +14,7 @@ from scheduler_reader.data import documents
 from scheduler_reader.knowledge.versions import releases
 from scheduler_reader.parse import parse_command
 from scheduler_reader.resolve import ResolveOptions, resolve
+from scheduler_reader.resolve.engine import Setting
 from scheduler_reader.resolve.settings import ORDER
 from scheduler_reader.value import Unknown
 
@@ -58,20 +60,25 @@ class _Resolved:
 
 def _by_release(argument: str, deployment: Mapping[str, Any]) -> dict[str, _Resolved]:
     """The value in every release that has the setting and serves the model."""
-    engine = parse_command(["vllm", "serve", deployment["model"]]).engines[0]
+    offline = bool(deployment.get("offline", False))
     first = Version(str(deployment.get("since", releases()[0])))
     found = {}
     for release in releases():
         if Version(release) < first:
             continue
-        options = ResolveOptions(
-            release, deployment["gpu"], offline=bool(deployment.get("offline", False))
-        )
-        setting = resolve(engine, options).settings.get(argument)
+        settings = _settings(deployment["model"], deployment["gpu"], offline, release)
+        setting = settings.get(argument)
         if setting is not None and not isinstance(setting.value, Unknown):
             detail = setting.value.origin.detail
             found[release] = _Resolved(setting.value.value, _rule(detail, release))
     return found
+
+
+@cache
+def _settings(model: str, gpu: str, offline: bool, release: str) -> Mapping[str, Setting]:
+    """Every setting of a deployment that states nothing but its model."""
+    engine = parse_command(["vllm", "serve", model]).engines[0]
+    return resolve(engine, ResolveOptions(release, gpu, offline=offline)).settings
 
 
 def _agrees(found: Mapping[str, _Resolved], row: Mapping[str, _Resolved]) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cache
 
 from scheduler_reader.rule_engine import all_rules
 from scheduler_reader.rule_engine.compile import CompiledRule
@@ -32,10 +33,12 @@ def explain_rule(rule: Rule) -> RuleExplanation:
 
 def rules_about(argument: str) -> tuple[Rule, ...]:
     """The rules that name an engine argument in their condition, their blame or their fix."""
+    return tuple(rule for rule, names in _names_of_rules() if argument in names)
+
+
+@cache
+def _names_of_rules() -> tuple[tuple[Rule, frozenset[str]], ...]:
     return tuple(
-        rule
+        (rule, frozenset({rule.blames or "", *rule.fix_set, *CompiledRule(rule).names}))
         for rule in all_rules()
-        if argument == rule.blames
-        or argument in rule.fix_set
-        or argument in CompiledRule(rule).names
     )

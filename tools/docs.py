@@ -1,0 +1,45 @@
+"""Write the generated pages of docs/: rules, options of `vllm serve`.
+
+    python tools/docs.py
+
+A test fails where a page is not what this writes.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from pages.flags import flag_pages
+from pages.rules import rule_pages
+
+DOCS = Path(__file__).resolve().parent.parent / "docs"
+FOLDERS = ("flags", "rules")  # hold generated pages only
+
+
+def generated() -> dict[str, str]:
+    """Every generated page: path below docs/ → text."""
+    return rule_pages() | flag_pages()
+
+
+def written() -> dict[str, str]:
+    """The pages that stand in docs/ where generated ones belong."""
+    paths = [path for folder in FOLDERS for path in (DOCS / folder).glob("*.md")]
+    paths += [DOCS / f"{folder}.md" for folder in FOLDERS]
+    return {
+        path.relative_to(DOCS).as_posix(): path.read_text(encoding="utf-8")
+        for path in paths
+        if path.is_file()
+    }
+
+
+def main() -> None:
+    pages = generated()
+    for path in set(written()) - set(pages):
+        (DOCS / path).unlink()
+    for path, text in pages.items():
+        (DOCS / path).parent.mkdir(exist_ok=True)
+        (DOCS / path).write_text(text, encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()
