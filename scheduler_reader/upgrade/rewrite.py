@@ -55,13 +55,23 @@ class Rewritten:
 def rewrite(text: str, path: str, release: Release) -> Rewritten:
     """Rewrite the options of a file that `release` no longer has.
 
-    Raises `InputError` when the text cannot be read.
+    Options that go into one JSON option together (`--speculative-config`) are rewritten all or
+    none.  Raises `InputError` when the text cannot be read.
     """
+    rewritten = _rewrite_all(text, path, release, frozenset())
+    halves = _targets(rewritten, is_done=True) & _targets(rewritten, is_done=False)
+    return _rewrite_all(text, path, release, halves) if halves else rewritten
+
+
+def _rewrite_all(text: str, path: str, release: Release, left: frozenset[str]) -> Rewritten:
+    """One pass over the file; options that would go into one of `left` are not touched."""
     current = text
     rewrites = []
     for issue, value in _removed(text, path, release):
         try:
             changed, into, reason = _rewritten(current, path, issue, value, release)
+            if into is not None and _target(issue) in left:
+                raise NotEditable(f"it goes into {into} with options that cannot; do it by hand")
         except NotEditable as why:
             rewrites.append(Rewrite(issue.flag, issue.origin, reason=str(why)))
             continue
@@ -71,6 +81,22 @@ def rewrite(text: str, path: str, release: Release) -> Rewritten:
         rewrites.append(Rewrite(issue.flag, issue.origin, into, problem or reason, problem is None))
     refused = any(_fatal(engine, release) for engine in parse_text(current, path).engines)
     return Rewritten(current, tuple(reversed(rewrites)), refused)
+
+
+def _targets(rewritten: Rewritten, is_done: bool) -> frozenset[str]:
+    """The JSON options that rewrites of one outcome go into."""
+    return frozenset(_target(one) for one in rewritten.rewrites if one.is_done is is_done) - {""}
+
+
+def _target(one: Rewrite | FlagIssue) -> str:
+    """The JSON option that an option goes into by a dotted name, or empty text."""
+    base, dot, _ = str(_rules().get(normalized(one.flag), {}).get("into", "")).partition(".")
+    return base if dot else ""
+
+
+def _rules() -> Mapping[str, Rule]:
+    rules: Mapping[str, Rule] = documents("compat_matrix")["flag_rewrites.yaml"]["rewrites"]
+    return rules
 
 
 def _removed(
@@ -99,8 +125,7 @@ def _rewritten(
     release: Release,
 ) -> tuple[str, str | None, str | None]:
     """The text with one option rewritten, what it became, and why where it was taken out."""
-    rules: Mapping[str, Rule] = documents("compat_matrix")["flag_rewrites.yaml"]["rewrites"]
-    rule = rules.get(normalized(issue.flag))
+    rule = _rules().get(normalized(issue.flag))
     if rule is None:
         advice = f"decide about {issue.suggestion} yourself" if issue.suggestion else "remove it"
         raise NotEditable(f"nothing means the same in vLLM {release.name}; {advice}")

@@ -139,3 +139,16 @@ def test_nothing_to_do_changes_nothing() -> None:
     text = "model: a/b\nmax-num-seqs: 4\n"
     done = rewrite(text, "serve.yaml", Release("0.18.0"))
     assert (done.text, done.rewrites, done.is_refused) == (text, (), False)
+
+
+def test_options_of_one_json_option_are_rewritten_all_or_none() -> None:
+    text = (
+        "vllm serve a/b \\\n"
+        "  --speculative-model '[ngram]' \\\n"
+        "  --num-speculative-tokens 3 \\\n"
+        "  --worker-use-ray \\\n"
+        "  --port 80\n"
+    )
+    done = rewrite(text, "serve.sh", Release("0.18.0"))
+    assert done.text == text.replace("--worker-use-ray", "--distributed-executor-backend=ray")
+    assert [one.flag for one in done.rewrites if one.is_done] == ["--worker-use-ray"]
