@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Protocol
 
 from scheduler_reader.capacity.plan import CapacityPlan
 from scheduler_reader.diagnose.verdict import Bottleneck, TuningStep
@@ -11,6 +12,26 @@ from scheduler_reader.resolve.engine import ResolvedEngine
 from scheduler_reader.rule_engine.finding import Finding, NotEvaluated
 from scheduler_reader.value import Value
 from scheduler_reader.workload import Slo, Workload
+
+
+class Judged(Protocol):
+    """An engine that rules were evaluated on: what listings of findings draw from."""
+
+    @property
+    def engine(self) -> ResolvedEngine: ...
+    @property
+    def findings(self) -> tuple[Finding, ...]: ...
+    @property
+    def not_evaluated(self) -> tuple[NotEvaluated, ...]: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Checked:
+    """One engine and what the rules say about it, without the predictions nobody asked for."""
+
+    engine: ResolvedEngine
+    findings: tuple[Finding, ...]
+    not_evaluated: tuple[NotEvaluated, ...]
 
 
 @dataclass(frozen=True, slots=True)

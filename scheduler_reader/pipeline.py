@@ -1,4 +1,4 @@
-"""The stages in order: one parsed engine in, one assessment out."""
+"""The stages in order: one parsed engine in, one assessment out, or only what rules find."""
 
 from __future__ import annotations
 
@@ -6,13 +6,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from scheduler_reader.assessment import Assessment
+from scheduler_reader.assessment import Assessment, Checked
 from scheduler_reader.capacity import plan_capacity
 from scheduler_reader.diagnose import find_bottleneck, next_steps, tune
+from scheduler_reader.knowledge.versions import Release
 from scheduler_reader.parse.source import ParsedEngine
 from scheduler_reader.performance import estimate_performance
 from scheduler_reader.resolve import ResolveOptions, resolve
-from scheduler_reader.rule_engine import Facts, evaluate, rules_for
+from scheduler_reader.rule_engine import Facts, Selection, Sources, evaluate, rules_for
+from scheduler_reader.rule_engine.compile import CompiledRule
 from scheduler_reader.workload import DEFAULT_WORKLOAD, Slo, Workload
 
 
@@ -24,6 +26,11 @@ class Request:
     workload: Workload | None = None
     slo: Slo = field(default_factory=Slo)
     rule_folders: Sequence[Path] = ()
+    rules: Selection = Selection()
+
+    def wanted_rules(self, release: Release) -> tuple[CompiledRule, ...]:
+        """The rules that hold for a release and are not deselected."""
+        return self.rules.of(rules_for(release, self.rule_folders))
 
 
 def assess(parsed: ParsedEngine, request: Request) -> Assessment:
@@ -34,7 +41,7 @@ def assess(parsed: ParsedEngine, request: Request) -> Assessment:
     estimate = estimate_performance(engine, plan, workload, request.slo)
     bottleneck = find_bottleneck(engine, plan, workload, request.slo)
     facts = Facts.of(engine, plan, estimate, bottleneck, workload, request.slo)
-    findings, not_evaluated = evaluate(rules_for(engine.release, request.rule_folders), facts)
+    findings, not_evaluated = evaluate(request.wanted_rules(engine.release), facts)
     following = next_steps(engine, bottleneck)
     return Assessment(
         engine=engine,
@@ -50,6 +57,22 @@ def assess(parsed: ParsedEngine, request: Request) -> Assessment:
         read_next=following.read,
         measure_next=following.measure,
     )
+
+
+def check(parsed: ParsedEngine, request: Request) -> Checked:
+    """The findings of `assess` without its predictions: a stage runs when a rule asks for it."""
+    engine = resolve(parsed, request.target)
+    workload = request.workload or DEFAULT_WORKLOAD
+    sources = Sources(
+        engine,
+        plan=lambda: plan_capacity(engine, workload),
+        estimate=lambda: estimate_performance(engine, sources.capacity, workload, request.slo),
+        find_bottleneck=lambda: find_bottleneck(engine, sources.capacity, workload, request.slo),
+        workload=workload,
+        slo=request.slo,
+    )
+    findings, not_evaluated = evaluate(request.wanted_rules(engine.release), Facts(sources))
+    return Checked(engine, findings, not_evaluated)
 
 
 def workload_assumption(stated: Workload | None) -> tuple[str, ...]:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from scheduler_reader.assessment import Assessment
+from scheduler_reader.assessment import Judged
 from scheduler_reader.report.privacy import mask, printable, secrets
 from scheduler_reader.rule_engine.finding import Finding
 
 
-def render(assessments: Sequence[Assessment]) -> str:
+def render(assessments: Sequence[Judged]) -> str:
     """Every finding of every engine on a line of its own, in the order given."""
     return "".join(
         line(assessment, finding) + "\n"
@@ -18,7 +18,7 @@ def render(assessments: Sequence[Assessment]) -> str:
     )
 
 
-def line(assessment: Assessment, finding: Finding) -> str:
+def line(assessment: Judged, finding: Finding) -> str:
     """`serve.yaml:4:3: FLG101 message`.
 
     A finding without a place of its own is about the engine, and stands where the engine does.

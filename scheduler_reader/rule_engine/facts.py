@@ -38,7 +38,15 @@ class Facts:
     ) -> Facts:
         """The facts of one engine after all stages."""
         return cls(
-            Sources(engine, capacity, performance, bottleneck, workload, slo, observed or {})
+            Sources(
+                engine,
+                lambda: capacity,
+                lambda: performance,
+                lambda: bottleneck,
+                workload,
+                slo,
+                observed or {},
+            )
         )
 
     def value(self, name: str) -> Any:

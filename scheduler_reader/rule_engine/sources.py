@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 
 from scheduler_reader.capacity.plan import CapacityPlan
 from scheduler_reader.diagnose.verdict import Bottleneck
@@ -13,14 +14,30 @@ from scheduler_reader.value import Value
 from scheduler_reader.workload import Slo, Workload
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Sources:
-    """The stages' results.  `observed` maps names of `known_facts.observed` to measured values."""
+    """The stages' results, each computed when the first fact asks for it, and only once.
+
+    Few rules look at a prediction, and finding the bottleneck costs more than all other stages
+    together.  `observed` maps names of `known_facts.observed` to measured values.
+    """
 
     engine: ResolvedEngine
-    capacity: CapacityPlan
-    performance: Value[PerformanceEstimate]
-    bottleneck: Value[Bottleneck]
+    plan: Callable[[], CapacityPlan]
+    estimate: Callable[[], Value[PerformanceEstimate]]
+    find_bottleneck: Callable[[], Value[Bottleneck]]
     workload: Workload
     slo: Slo
     observed: Mapping[str, float] = field(default_factory=dict)
+
+    @cached_property
+    def capacity(self) -> CapacityPlan:
+        return self.plan()
+
+    @cached_property
+    def performance(self) -> Value[PerformanceEstimate]:
+        return self.estimate()
+
+    @cached_property
+    def bottleneck(self) -> Value[Bottleneck]:
+        return self.find_bottleneck()
