@@ -1,0 +1,48 @@
+"""Which rules a user wants, by prefixes of their codes: `MEM`, `CMB0`, `FLG001`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+from scheduler_reader.errors import UsageError
+from scheduler_reader.rule_engine.compile import CompiledRule
+from scheduler_reader.rule_engine.load import all_rules, user_rules
+
+
+class Selection(NamedTuple):
+    """Rules whose code starts with one of `select` (empty: all) and with none of `ignore`."""
+
+    select: tuple[str, ...] = ()
+    ignore: tuple[str, ...] = ()
+
+    def of(self, rules: Iterable[CompiledRule]) -> tuple[CompiledRule, ...]:
+        """The rules that are wanted, in their order."""
+        return tuple(
+            rule
+            for rule in rules
+            if (not self.select or rule.rule.code.startswith(self.select))
+            and not (self.ignore and rule.rule.code.startswith(self.ignore))
+        )
+
+
+def read_selection(
+    select: Sequence[str], ignore: Sequence[str], folders: Sequence[Path] = ()
+) -> Selection:
+    """Prefixes as options give them, also several with commas: `MEM,CMB0`.
+
+    Raises `UsageError` for a prefix that no rule's code starts with.
+    """
+    codes = [rule.code for rule in all_rules()]
+    codes += [rule.code for folder in folders for rule in user_rules(folder)]
+    selection = Selection(_prefixes(select), _prefixes(ignore))
+    for prefix in (*selection.select, *selection.ignore):
+        if not any(code.startswith(prefix) for code in codes):
+            raise UsageError(f"{prefix}: no rule's code starts so (sched-reader list rules)")
+    return selection
+
+
+def _prefixes(options: Sequence[str]) -> tuple[str, ...]:
+    words = (word.strip().upper() for option in options for word in option.split(","))
+    return tuple(dict.fromkeys(word for word in words if word))
