@@ -39,10 +39,8 @@ def main(arguments: list[str] | None = None) -> int:
         release = options.release or tree.release()
         if release is None:
             raise ExtractError(f"{options.source}: no release found in it; give --release")
-        read = (
-            read_options(tree),
-            by_dotted_name(read_config_fields(tree, fields["classes"])),
-        )
+        found = read_options(tree)
+        read = (found, by_dotted_name(read_config_fields(tree, found)))
     except ExtractError as error:
         print(error, file=sys.stderr)
         return 3

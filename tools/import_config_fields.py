@@ -14,7 +14,7 @@ import re
 from pathlib import Path
 from typing import Any
 
-from extractor.config_fields import is_written, names_in
+from extractor.config_fields import is_written, json_classes, names_in
 from extractor.ranges import write
 
 MATRIX = Path(__file__).resolve().parent.parent / "compat_matrix"
@@ -23,16 +23,6 @@ CLOSED_FROM = "0.16.0"
 CLOSED_SOURCE = (
     "vllm/config/utils.py, config: the decorator of every config class forbids extra keys"
 )
-
-
-def json_classes(flags: dict[str, Any], known: set[str]) -> set[str]:
-    """The classes of JSON options: named by the option's type, or like the option."""
-    by_spelling = {name.lower(): name for name in known}
-    found = set()
-    for name, ranges in flags.items():
-        found.add(by_spelling.get(name.replace("-", "")))
-        found |= {entry["type"].partition(":")[2] for entry in ranges}
-    return {name for name in found if name in known}
 
 
 def plain_annotation(text: str) -> str:
@@ -48,7 +38,8 @@ def _distinct(words: str) -> str:
 def config_fields_table(classes: dict[str, Any], flags: dict[str, Any]) -> dict[str, Any]:
     """The content of `config_fields.json`."""
     kept: dict[str, Any] = {}
-    waiting = sorted(json_classes(flags, set(classes)))
+    types = {name: [entry["type"] for entry in ranges] for name, ranges in flags.items()}
+    waiting = sorted(json_classes(types, classes))
     while waiting:
         name = waiting.pop()
         if name in kept or name not in classes:

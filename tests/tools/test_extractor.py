@@ -164,9 +164,8 @@ def test_what_is_no_vllm_is_an_error(tmp_path: Path) -> None:
         SourceTree(tmp_path)
 
 
-def test_keys_of_json_options() -> None:
-    found = read_config_fields(SourceTree(SMALL), ["CacheConfig", "AbsentConfig"])
-    assert found == {
+def test_keys_of_json_options(options: dict[str, dict[str, Any]]) -> None:
+    assert read_config_fields(SourceTree(SMALL), options) == {
         "CacheConfig": {
             "block_size": {"annotation": "int", "default": 8},
             "width": {"annotation": "Literal['auto', 'fp8'] | str", "default": "auto"},

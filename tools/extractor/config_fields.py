@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import types
 import typing
-from collections.abc import Collection
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from extractor.interpreter import Interpreter
@@ -48,9 +48,21 @@ def by_class(fields: dict[str, Any]) -> dict[str, dict[str, Any]]:
     return classes
 
 
-def read_config_fields(tree: SourceTree, classes: Collection[str]) -> dict[str, Fields]:
-    """The fields of the named classes that the release has, and of classes their fields name."""
+def json_classes(types: Mapping[str, Iterable[str]], known: Iterable[str]) -> set[str]:
+    """The config classes of JSON options: named by an option's type, or spelled like the option."""
+    by_spelling = {name.lower(): name for name in known}
+    named = {kind.partition(":")[2] for kinds in types.values() for kind in kinds} - {""}
+    spelled = {by_spelling.get(option.replace("-", "")) for option in types}
+    return named | {name for name in spelled if name is not None}
+
+
+def read_config_fields(
+    tree: SourceTree, options: Mapping[str, Mapping[str, Any]]
+) -> dict[str, Fields]:
+    """The fields of the classes behind the release's JSON options, and of those they name."""
     reader = Interpreter(tree)
+    types = {name: [option["type"]] for name, option in options.items()}
+    classes = json_classes(types, reader.names_of(CONFIG))
     found: dict[str, Fields] = {}
     waiting = [reader.module_value(CONFIG, name) for name in sorted(classes)]
     for engine_class in sorted(ENGINE_CLASSES):  # some classes are known by a field only

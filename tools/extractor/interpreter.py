@@ -47,6 +47,10 @@ class Interpreter:
         self.module_value = cache(self._module_value)
         self.depth = 0
 
+    def names_of(self, module: str) -> list[str]:
+        """The top-level names of a module."""
+        return list(self._names.of(module))
+
     def call(self, called: Any, values: tuple[Any, ...], named: dict[str, Any], text: str) -> Any:
         """The result of calling what the source names `text`."""
         return call(self, called, values, named, text)
