@@ -15,20 +15,33 @@ from scheduler_reader.value import Unknown
 
 
 def behaviour_changes(before: ResolvedEngine, after: ResolvedEngine) -> tuple[BehaviourChange, ...]:
-    """Entries of `compat_matrix/scheduler.yaml` that moved and matter for these settings."""
+    """What moved and matters for these settings, in release order."""
     data = documents("compat_matrix")
     needs = data["upgrade.yaml"]["behaviour_needs"]
-    changes = []
+    changes = _also_changed(before, after)
     for name, entry in data["scheduler.yaml"]["behaviours"].items():
         old = _at(entry["values"], before.release.version)
         new = _at(entry["values"], after.release.version)
         if old["value"] != new["value"] and _matters(needs.get(name, {}), after):
-            what = " ".join(entry["what"].split())
-            changes.append(
-                BehaviourChange(name, what, old["value"], new["value"], str(new["since"]))
-            )
-    changes += _also_changed(before, after)
+            changes.append(_moved(name, entry, old, new))
     return tuple(sorted(changes, key=lambda change: Version(change.since)))
+
+
+def _moved(
+    name: str, entry: Mapping[str, Any], old: Mapping[str, Any], new: Mapping[str, Any]
+) -> BehaviourChange:
+    """A moved behaviour in words: those of the two values, where `what` words each value.
+
+    `what` then reads "question: first; second; third", as many as there are values.
+    """
+    what = " ".join(entry["what"].split())
+    before, after = old["value"], new["value"]
+    question, _, answers = what.partition(": ")
+    words = [answer.removeprefix("or ") for answer in answers.split("; ")]
+    if len(words) == len(entry["values"]):
+        what = question
+        before, after = (words[entry["values"].index(one)] for one in (old, new))
+    return BehaviourChange(name, what, before, after, str(new["since"]))
 
 
 def new_flags(before: ResolvedEngine, after: ResolvedEngine) -> tuple[NewFlag, ...]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import shlex
 
 import pytest
+from packaging.version import Version
 
 from scheduler_reader.knowledge.versions import Release
 from scheduler_reader.parse import parse_command
@@ -77,6 +78,16 @@ def test_behaviours_that_need_a_setting_are_told_only_with_it() -> None:
     with_threshold = upgrade(f"{LLAMA} --long-prefill-token-threshold 512", "0.30.0", "0.31.0")
     assert "threshold_spares_lone_request" not in names
     assert "threshold_spares_lone_request" in {one.name for one in with_threshold.behaviours}
+
+
+def test_a_behaviour_is_told_in_the_words_of_its_two_values() -> None:
+    found = upgrade(LLAMA, "0.10.2", "0.12.0")
+    limit = next(one for one in found.behaviours if one.name == "output_limit")
+    assert limit.before == "nothing"
+    assert limit.after.startswith("it is left out once")
+    assert [one.since for one in found.behaviours] == sorted(
+        (one.since for one in found.behaviours), key=Version
+    )
 
 
 def test_the_same_release_twice_is_wrong_usage() -> None:

@@ -63,6 +63,8 @@ def _head(upgrade: Upgrade) -> Iterator[Block]:
     starts, verdict = wording.start_verdict(upgrade.after)
     style = {True: "good", False: "error", None: "warning"}[starts]
     detail = f"  {verdict.detail}" if verdict.detail else ""
+    if starts is False and wording.start_verdict(upgrade.before)[0] is False:
+        detail += f" (nor with {before.release.name})"
     yield paragraph((verdict.headline, style), detail, indent=2, hang=2)
 
 
@@ -219,4 +221,5 @@ def _rule(value: Value[Any]) -> str:
 def _word(value: Any) -> str:
     if isinstance(value, bool):
         return "yes" if value else "no"
-    return str(value).replace("_", " ")
+    text = str(value)
+    return text if " " in text else text.replace("_", " ")
