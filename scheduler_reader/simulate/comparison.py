@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from itertools import pairwise
 
 from scheduler_reader.performance.estimate import Latency
@@ -15,7 +15,7 @@ TITLES = {
     Mode.naive: "one at a time",
     Mode.static: "static batches",
     Mode.continuous: "continuous",
-    Mode.chunked: "continuous + chunked",
+    Mode.chunked: "continuous+chunked",
 }
 
 
@@ -32,6 +32,8 @@ def sentences(runs: Sequence[ModeRun]) -> tuple[str, ...]:
 def _gap(before: ModeRun, after: ModeRun) -> str:
     ratio = after.metrics.output_tokens_per_s / before.metrics.output_tokens_per_s
     head = f"{TITLES[before.mode]} → {TITLES[after.mode]}: "
+    if abs(ratio - 1) < EQUAL and all(abs(a / b - 1) < EQUAL for a, b in _tails(before, after)):
+        return f"{head}the same tokens/s and the same tail: this load makes no difference to them."
     if abs(ratio - 1) < EQUAL:
         return f"{head}the same tokens/s; what changes is the tail: {_tail(before, after)}."
     return f"{head}{_times(ratio)} the tokens/s, {_source(before, after)}; tail: {_tail(before, after)}."
@@ -67,7 +69,7 @@ def _per_token(run: ModeRun, seconds: float) -> float:
 
 def _tail(before: ModeRun, after: ModeRun) -> str:
     parts = [
-        f"{name} p99 {_ms(first.p99)} → {_ms(second.p99)}"
+        f"{name} p99 {milliseconds(first.p99)} → {milliseconds(second.p99)}"
         for name, first, second in (
             ("TTFT", before.metrics.ttft_ms, after.metrics.ttft_ms),
             ("ITL", before.metrics.itl_ms, after.metrics.itl_ms),
@@ -77,8 +79,15 @@ def _tail(before: ModeRun, after: ModeRun) -> str:
     return ", ".join(parts)
 
 
+def _tails(before: ModeRun, after: ModeRun) -> Iterator[tuple[float, float]]:
+    for name in ("TTFT p99", "ITL p99"):
+        first, second = _value(before, name), _value(after, name)
+        if first and second:
+            yield first, second
+
+
 def _dominance(last: ModeRun, others: Sequence[ModeRun]) -> str:
-    """Whether continuous + chunked is best in everything, and where it is not."""
+    """Whether continuous+chunked is best in everything, and where it is not."""
     better = []
     for name, sign in (("tokens/s", 1), ("TTFT mean", -1), ("TTFT p99", -1), ("ITL p99", -1)):
         own = _value(last, name)
@@ -87,8 +96,8 @@ def _dominance(last: ModeRun, others: Sequence[ModeRun]) -> str:
         if own and value and sign * (value - own) > EQUAL * own:
             better.append(f"{name} is {abs(value / own - 1):.0%} better {_in(best, last)}")
     if better:
-        return f"continuous + chunked does not dominate here: {'; '.join(better)}."
-    return f"continuous + chunked is best or within {EQUAL:.0%} of the best in every column here."
+        return f"continuous+chunked does not dominate here: {'; '.join(better)}."
+    return f"continuous+chunked is best or within {EQUAL:.0%} of the best in every column here."
 
 
 def _in(run: ModeRun, last: ModeRun) -> str:
@@ -112,7 +121,10 @@ def _times(ratio: float) -> str:
     return f"{ratio:.2g}×" if ratio < 10 else f"{ratio:.0f}×"
 
 
-def _ms(value: float | None) -> str:
+def milliseconds(value: float | None) -> str:
+    """`41 ms`, `1.24 s`, `98.5 s`; `-` where there is none."""
     if value is None:
-        return "?"
-    return f"{value / 1e3:.1f} s" if value >= 10_000 else f"{value:,.0f} ms"
+        return "-"
+    if value < 1e3:
+        return f"{value:.0f} ms"
+    return f"{value / 1e3:.2f} s" if value < 1e4 else f"{value / 1e3:,.1f} s"

@@ -13,6 +13,8 @@ from scheduler_reader.simulate.modes import Bounds, Mode, ModeRun, bounds_of, ru
 from scheduler_reader.simulate.setup import Setup
 from scheduler_reader.workload import Slo
 
+NOTICEABLE = 0.02  # difference of hit rates that is worth a note
+
 
 class Study(NamedTuple):
     """The runs of a setup, in the order of the modes.  `is_interrupted`: the last one was cut short."""
@@ -42,8 +44,10 @@ class Study(NamedTuple):
                 f"are never sent: their prompts leave no room in max_model_len "
                 f"({self.setup.config.max_model_len:,}), vLLM answers them with an error"
             )
-        if self.is_interrupted:
-            notes.append("interrupted: the last mode served the requests it had taken until then")
+        if self.is_interrupted and self.runs:
+            last = self.runs[-1]
+            served = f"{last.metrics.finished:,} of {self.bounds.requests:,} requests"
+            notes.append(f"interrupted: {last.mode} served {served}, and no further mode was run")
         return tuple(notes)
 
     def _hit_rate(self) -> list[str]:
@@ -51,6 +55,8 @@ class Study(NamedTuple):
         if not stated or not self.runs or not self.setup.config.enable_prefix_caching:
             return []
         reached = self.runs[-1].metrics.prefix_hit_rate
+        if abs(reached - stated) < NOTICEABLE:
+            return []
         return [
             f"prefix cache: {reached:.0%} of the prompt tokens were found, {stated:.0%} are stated "
             "(the first request of each conversation misses, as does what was evicted)"

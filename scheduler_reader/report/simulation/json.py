@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import asdict
+from dataclasses import asdict, fields
 from typing import Any
 
+from scheduler_reader.performance.estimate import Latency
 from scheduler_reader.report.simulation.simulated import Simulated
 from scheduler_reader.simulate.modes import ModeRun
 
@@ -40,7 +41,7 @@ def _engine(simulated: Simulated) -> dict[str, Any]:
 
 def _mode(run: ModeRun) -> dict[str, Any]:
     return {
-        **asdict(run.metrics),
+        **{field.name: _plain(getattr(run.metrics, field.name)) for field in fields(run.metrics)},
         "padding_waste": run.padding_waste,
         "steps": run.result.steps,
         "prefill_s": run.prefill_s,
@@ -48,3 +49,9 @@ def _mode(run: ModeRun) -> dict[str, Any]:
         "decode_seqs": run.decode_seqs,
         "unfinished_requests": list(run.result.unfinished),
     }
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, Latency):
+        return {"mean": value.mean, "p50": value.p50, "p99": value.p99}
+    return value

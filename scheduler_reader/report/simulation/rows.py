@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from scheduler_reader.simulate.comparison import milliseconds
 from scheduler_reader.simulate.modes import ModeRun
 
 HEAD = ("tokens/s", "TTFT mean", "p99", "ITL p99", "padding", "KV waste", "preempted")
@@ -19,10 +20,3 @@ def cells(run: ModeRun) -> tuple[str, ...]:
         f"{metrics.kv_waste:.1%}",
         f"{metrics.preemptions:,}",
     )
-
-
-def milliseconds(value: float | None) -> str:
-    """`41 ms`, from ten seconds on in seconds; `-` where there is none."""
-    if value is None:
-        return "-"
-    return f"{value / 1e3:,.1f} s" if value >= 10_000 else f"{value:,.0f} ms"

@@ -28,7 +28,7 @@ class Glyphs(NamedTuple):
 
 
 BLOCKS = Glyphs("·", "▒", "█", "x", " ▁▂▃▄▅▆▇█")
-ASCII = Glyphs(".", "p", "=", "x", " .:-=+*#%@")
+ASCII = Glyphs(".", "p", "=", "x", " 123456789")
 
 
 def lines(
