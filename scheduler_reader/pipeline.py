@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from scheduler_reader.assessment import Assessment, Checked
@@ -15,6 +15,7 @@ from scheduler_reader.performance import estimate_performance
 from scheduler_reader.resolve import ResolveOptions, resolve
 from scheduler_reader.rule_engine import Facts, Selection, Sources, evaluate, rules_for
 from scheduler_reader.rule_engine.compile import CompiledRule
+from scheduler_reader.value import Unknown
 from scheduler_reader.workload import DEFAULT_WORKLOAD, Slo, Workload
 
 
@@ -60,7 +61,10 @@ def assess(parsed: ParsedEngine, request: Request) -> Assessment:
 
 
 def check(parsed: ParsedEngine, request: Request) -> Checked:
-    """The findings of `assess` without its predictions: a stage runs when a rule asks for it."""
+    """The findings of `assess` alone: a stage runs when a rule asks for it.
+
+    Where neither a workload nor an objective is stated, nothing is predicted.
+    """
     engine = resolve(parsed, request.target)
     workload = request.workload or DEFAULT_WORKLOAD
     sources = Sources(
@@ -71,8 +75,14 @@ def check(parsed: ParsedEngine, request: Request) -> Checked:
         workload=workload,
         slo=request.slo,
     )
+    if request.workload is None and request.slo == Slo():
+        sources = replace(sources, estimate=_not_predicted, find_bottleneck=_not_predicted)
     findings, not_evaluated = evaluate(request.wanted_rules(engine.release), Facts(sources))
     return Checked(engine, findings, not_evaluated)
+
+
+def _not_predicted() -> Unknown:
+    return Unknown("nothing is predicted: neither a workload nor an objective is stated")
 
 
 def workload_assumption(stated: Workload | None) -> tuple[str, ...]:
