@@ -7,12 +7,15 @@ import tempfile
 from collections.abc import Sequence
 from enum import StrEnum
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import typer
 
-from scheduler_reader.assessment import Assessment
 from scheduler_reader.errors import UsageError
-from scheduler_reader.report.unreadable import Unreadable
+
+if TYPE_CHECKING:
+    from scheduler_reader.assessment import Assessment
+    from scheduler_reader.report.unreadable import Unreadable
 
 FINDINGS = 1
 UNREADABLE = 3
