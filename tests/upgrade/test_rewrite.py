@@ -152,3 +152,55 @@ def test_options_of_one_json_option_are_rewritten_all_or_none() -> None:
     done = rewrite(text, "serve.sh", Release("0.18.0"))
     assert done.text == text.replace("--worker-use-ray", "--distributed-executor-backend=ray")
     assert [one.flag for one in done.rewrites if one.is_done] == ["--worker-use-ray"]
+
+
+FORMS = {
+    "Dockerfile": """\
+FROM vllm/vllm-openai:v0.9.2
+# json only
+CMD ["--model", "Qwen/Qwen3-8B", "--guided-decoding-backend", "xgrammar", "--port", "80"]
+""",
+    "vllm.service": """\
+[Service]
+ExecStart=/usr/bin/vllm serve Qwen/Qwen3-8B \\
+    --guided-decoding-backend xgrammar \\
+    --port 80
+""",
+    "compose.yaml": """\
+services:
+  vllm:
+    image: vllm/vllm-openai:v0.9.2  # pinned
+    command:
+      - --model=Qwen/Qwen3-8B
+      - --guided-decoding-backend=xgrammar  # json
+      - --port=80
+""",
+    "run.sh": """\
+docker run --gpus all vllm/vllm-openai:v0.9.2 \\
+  --model Qwen/Qwen3-8B --guided-decoding-backend=xgrammar # json
+""",
+    "pod.yaml": """\
+apiVersion: v1
+kind: Pod
+metadata: {name: chat}
+spec:
+  containers:
+    - name: vllm
+      image: vllm/vllm-openai:v0.9.2
+      command: [/bin/sh, -c]
+      args:
+        - |
+          # start
+          vllm serve Qwen/Qwen3-8B \\
+            --guided-decoding-backend xgrammar
+""",
+    "serve.yaml": "model: Qwen/Qwen3-8B\n'guided-decoding-backend': xgrammar  # json\n",
+}
+
+
+@pytest.mark.parametrize("name", FORMS)
+def test_every_text_form_is_rewritten_in_place(name: str) -> None:
+    text = FORMS[name]
+    done = rewrite(text, name, Release("0.18.0"))
+    assert done.text == text.replace("guided-decoding-backend", "structured-outputs-config.backend")
+    assert not done.is_refused
