@@ -24,6 +24,8 @@ from scheduler_reader.simulate.traffic import source
 from scheduler_reader.simulate.windows import WindowedRun, run_windows
 from scheduler_reader.workload import Slo
 
+MOST_RECORDED = 20_000  # requests of a run that keeps a timeline; more would fill memory
+
 # What a caller does with a source before it is run: count its requests, or stop it early.
 Watch = Callable[[Source], Source]
 
@@ -83,13 +85,16 @@ def run_mode(
 ) -> ModeRun:
     """Run one mode on the workload of a setup.  Rates are those of all replicas."""
     arrivals = watch(source(setup.workload, setup.config.max_model_len, _ramp_s(setup)))
+    record = bounds.requests <= MOST_RECORDED
     if mode is Mode.naive:
         length = setup.config.max_model_len
-        run = run_windows(setup.config, setup.step_model, arrivals, most=1, reserves=length)
+        run = run_windows(
+            setup.config, setup.step_model, arrivals, most=1, reserves=length, record=record
+        )
         return _windowed(mode, run, setup, slo)
     if mode is Mode.static:
         seats = setup.config.active_limit
-        run = run_windows(setup.config, setup.step_model, arrivals, most=seats)
+        run = run_windows(setup.config, setup.step_model, arrivals, most=seats, record=record)
         return _windowed(mode, run, setup, slo)
     notes: tuple[str, ...] = ()
     if mode is Mode.chunked:
@@ -97,7 +102,7 @@ def run_mode(
     else:
         config, release, notes = unchunked(setup, bounds)
     result = run_stepwise(
-        config, release, setup.step_model, arrivals, record_phases=True, record_samples=True
+        config, release, setup.step_model, arrivals, record_phases=record, record_samples=record
     )
     return _served(mode, result, setup, slo, notes)
 

@@ -9,7 +9,14 @@ from typing import NamedTuple
 from scheduler_reader.simulate.arrivals import Source
 from scheduler_reader.simulate.behaviour import behaviour_of
 from scheduler_reader.simulate.comparison import sentences
-from scheduler_reader.simulate.modes import Bounds, Mode, ModeRun, bounds_of, run_mode
+from scheduler_reader.simulate.modes import (
+    MOST_RECORDED,
+    Bounds,
+    Mode,
+    ModeRun,
+    bounds_of,
+    run_mode,
+)
 from scheduler_reader.simulate.setup import Setup
 from scheduler_reader.workload import Slo
 
@@ -44,6 +51,8 @@ class Study(NamedTuple):
                 f"are never sent: their prompts leave no room in max_model_len "
                 f"({self.setup.config.max_model_len:,}), vLLM answers them with an error"
             )
+        if self.bounds.requests > MOST_RECORDED:
+            notes.append(f"no timeline is kept of more than {MOST_RECORDED:,} requests")
         if self.is_interrupted and self.runs:
             last = self.runs[-1]
             served = f"{last.metrics.finished:,} of {self.bounds.requests:,} requests"

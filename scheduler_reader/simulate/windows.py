@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from itertools import chain
 from math import inf
 from typing import NamedTuple
 
@@ -62,10 +63,12 @@ def run_windows(
     *,
     most: int,
     reserves: int | None = None,
+    record: bool = True,
 ) -> WindowedRun:
     """Serve a source in windows of at most `most` requests, as far as memory holds them.
 
     `reserves`: KV slots that each request takes; None: what the longest of its window needs.
+    `record`: keep phases and samples.
     """
     totals = _Totals()
     waiting: deque[Arrival] = deque()
@@ -84,10 +87,13 @@ def run_windows(
             totals.unfinished.append(waiting.popleft().number)
             continue
         held = _Window(tuple(window), reserves)
-        _sample(totals, config, now_s, held, len(waiting))
-        now_s = held.run(step_model, now_s, totals)
-        for end_s in sorted(record.finished_s or 0.0 for record in totals.records[-len(window) :]):
+        start_s, now_s = now_s, held.run(step_model, now_s, totals)
+        ended = totals.records[-len(window) :]
+        for end_s in sorted(each.finished_s or 0.0 for each in ended):
             arrivals.finished(end_s)
+        if record:
+            totals.phases += chain.from_iterable(map(_phases, ended))
+            totals.samples.append(_sample(config, start_s, held, len(waiting)))
     return _result(totals, config, now_s)
 
 
@@ -130,7 +136,6 @@ class _Window(NamedTuple):
         for arrival in self.requests:
             own = tuple(_first(gaps, arrival.output_tokens - 1))
             totals.records.append(_record(arrival, start_s, first_s, own))
-            totals.phases += _phases(totals.records[-1])
         decode_s = sum(gap.seconds * gap.count for gap in gaps)
         useful = sum(each.prompt_tokens + each.output_tokens - 1 for each in self.requests)
         totals.steps += output
@@ -189,11 +194,8 @@ def _phases(record: RequestRecord) -> Iterator[Phase]:
         yield Phase(number, "decode", first_s, end_s, record.output_tokens - 1)
 
 
-def _sample(
-    totals: _Totals, config: EngineConfig, now_s: float, window: _Window, waiting: int
-) -> None:
-    blocks = -(-window.slots // config.block_size)
-    totals.samples.append(Sample(now_s, len(window.requests), waiting, blocks))
+def _sample(config: EngineConfig, time_s: float, window: _Window, waiting: int) -> Sample:
+    return Sample(time_s, len(window.requests), waiting, -(-window.slots // config.block_size))
 
 
 def _result(totals: _Totals, config: EngineConfig, end_s: float) -> WindowedRun:

@@ -27,19 +27,19 @@ def _date(text: object) -> float:
 
 @dataclass(frozen=True, slots=True)
 class Layout:
-    """Names of the columns, in lower case.  `time` None or absent: the trace has no times."""
+    """Names of the columns, in lower case."""
 
     name: str
     prompt: str
     output: str
-    time: str | None
+    time: str
     time_s: Callable[[object], float]
     time_is_optional: bool = False
     skips_unanswered: bool = False  # a row with no output tokens is a failed request, left out
 
     def fits(self, columns: Collection[str]) -> bool:
         needed = {self.prompt, self.output}
-        if self.time is not None and not self.time_is_optional:
+        if not self.time_is_optional:
             needed.add(self.time)
         return needed <= set(columns)
 
@@ -72,6 +72,6 @@ def layout_of(columns: Collection[str]) -> Layout | None:
 def expected_columns() -> str:
     """What a trace may look like, for an error message."""
     return "; ".join(
-        f"{layout.name}: {', '.join(filter(None, (layout.time, layout.prompt, layout.output)))}"
+        f"{layout.name}: {', '.join((layout.time, layout.prompt, layout.output))}"
         for layout in LAYOUTS
     )

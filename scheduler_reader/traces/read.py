@@ -39,13 +39,12 @@ def read_trace(path: str) -> Iterator[TraceRow]:
     count = 0
     for line, layout, fields in _rows(path):
         try:
-            row = _row(layout, fields, chains)
-            if row is None:
-                continue
-            yield row._replace(time_s=times.since_start(row.time_s))
+            row = _row(layout, fields, chains, times)
         except (ValueError, TypeError) as error:
             raise InputError(f"{path}:{line}: {error}") from None
-        count += 1
+        if row is not None:
+            count += 1
+            yield row
     if not count:
         raise InputError(f"{path}: no request in this trace")
 
@@ -119,33 +118,45 @@ def _json_records(path: str, file: Iterator[str]) -> Iterator[tuple[int, dict[st
         yield line, {str(name).lower(): value for name, value in record.items()}
 
 
-def _row(layout: Layout, fields: Mapping[str, Any], chains: HashChains) -> TraceRow | None:
+def _row(
+    layout: Layout, fields: Mapping[str, Any], chains: HashChains, times: _Clock
+) -> TraceRow | None:
     """The request of one row; None: left out.  `ValueError` says what is wrong."""
     prompt = _count(fields, layout.prompt, least=1)
     output = _count(fields, layout.output, least=0 if layout.skips_unanswered else 1)
     if output == 0:
         return None
-    time_s = None
-    if layout.time is not None and fields.get(layout.time) not in (None, ""):
-        time_s = _time(layout, fields[layout.time])
-    elif not layout.time_is_optional:
-        raise ValueError(f"no {layout.time}")
+    time_s = times.since_start(_time(layout, fields))
     if fields.get(HASH_IDS):
         return TraceRow(time_s, prompt, output, *chains.place(fields[HASH_IDS], prompt))
-    group, shared = fields.get("prefix_group"), 0
-    if group not in (None, ""):
-        group = _count(fields, "prefix_group", least=0)
-        shared = _count(fields, "prefix_tokens", least=0)
-        if shared > prompt:
-            raise ValueError(f"prefix_tokens ({shared}) is more than the prompt has ({prompt})")
-    else:
-        group = None
-    priority = int(fields.get("priority") or 0)
-    return TraceRow(time_s, prompt, output, group, shared, priority)
+    group, shared = _prefix(fields, prompt)
+    return TraceRow(time_s, prompt, output, group, shared, int(fields.get("priority") or 0))
+
+
+def _prefix(fields: Mapping[str, Any], prompt: int) -> tuple[int | None, int]:
+    """Prefix group and shared tokens of our own columns."""
+    if fields.get("prefix_group") in (None, ""):
+        return None, 0
+    group = _count(fields, "prefix_group", least=0)
+    shared = _count(fields, "prefix_tokens", least=0)
+    if shared > prompt:
+        raise ValueError(f"prefix_tokens ({shared}) is more than the prompt has ({prompt})")
+    return group, shared
 
 
 def _count(fields: Mapping[str, Any], column: str, least: int) -> int:
     value = fields.get(column)
+    if isinstance(value, str) and value.isdecimal():
+        value = int(value)
+    if type(value) is not int:
+        value = _whole(column, value)
+    if value < least:
+        raise ValueError(f"{column} is {value}, it must be at least {least}")
+    return value
+
+
+def _whole(column: str, value: Any) -> int:
+    """A number that is not written as a plain integer."""
     if value in (None, ""):
         raise ValueError(f"no {column}")
     if isinstance(value, bool):
@@ -156,12 +167,16 @@ def _count(fields: Mapping[str, Any], column: str, least: int) -> int:
         raise ValueError(f"{column} is {value!r}, not a number of tokens") from None
     if not isfinite(number) or number != int(number):
         raise ValueError(f"{column} is {value}, not a whole number")
-    if number < least:
-        raise ValueError(f"{column} is {int(number)}, it must be at least {least}")
     return int(number)
 
 
-def _time(layout: Layout, value: object) -> float:
+def _time(layout: Layout, fields: Mapping[str, Any]) -> float | None:
+    """Seconds on the trace's own clock; None where the layout can do without and does."""
+    value = fields.get(layout.time)
+    if value in (None, ""):
+        if layout.time_is_optional:
+            return None
+        raise ValueError(f"no {layout.time}")
     try:
         time_s = layout.time_s(value)
     except (TypeError, ValueError):

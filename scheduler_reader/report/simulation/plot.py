@@ -39,7 +39,7 @@ def write(path: Path, title: str, study: Study) -> None:
             _draw(axes, sorted(values(run)), TITLES[run.mode])
         axes.set(xscale="log", xlabel=f"{name} (ms)", ylabel="share at or below", ylim=(0, 1))
         axes.grid(visible=True, alpha=0.3)
-    figure.axes[0].legend(fontsize="small")
+    figure.axes[1].legend(loc="lower right", fontsize="small")
     try:
         figure.savefig(path, dpi=150)
     except OSError as error:

@@ -32,6 +32,8 @@ def render(simulated: Simulated, console: Console) -> None:
     if simulated.study is None or not simulated.study.runs:
         return
     run = simulated.study.runs[-1]
+    if not run.result.phases:
+        return
     glyphs = timeline.BLOCKS if layout.is_unicode else timeline.ASCII
     for block in (BLANK, Paragraph(((f"{TITLES[run.mode]} over time", "head"),))):
         for line in layout.lines(block):
