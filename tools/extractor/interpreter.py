@@ -29,12 +29,8 @@ from extractor.values import (
     ModuleRef,
     ParserStandIn,
     source_text,
+    truth,
 )
-
-
-def truth(value: Any) -> bool | None:
-    """Whether a test holds; None when only a running vLLM knows."""
-    return None if isinstance(value, Dynamic) else bool(value)
 
 
 class Interpreter:
@@ -256,6 +252,8 @@ class Interpreter:
         """The items of a value; none where they are not known."""
         if self.classes.is_known(value):
             return list(self.classes.members(value)) if self.classes.is_enum(value) else []
+        if isinstance(value, set | frozenset):
+            return sorted(value, key=str)  # any order is right; the same one in every run
         return [] if isinstance(value, Dynamic | Function) else list(value)
 
     def assign(self, target: ast.expr, value: Any, frame: Frame) -> None:

@@ -20,6 +20,11 @@ class Dynamic:
     text: str
 
 
+def truth(value: Any) -> bool | None:
+    """Whether a test holds; None when only a running vLLM knows."""
+    return None if isinstance(value, Dynamic) else bool(value)
+
+
 @dataclass(frozen=True, slots=True)
 class ModuleRef:
     """A module of the source tree."""
