@@ -13,9 +13,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from typing import Any
 
-from scheduler_reader.errors import InputError
+from scheduler_reader.errors import InputError, UsageError
 from scheduler_reader.knowledge.flags import flag_table, lifetime
 from scheduler_reader.knowledge.versions import Release
+from scheduler_reader.simulate.behaviour import oldest_simulated
 from scheduler_reader.simulate.config import EngineConfig
 from scheduler_reader.simulate.request import Request
 
@@ -38,7 +39,14 @@ class Case:
 
 
 def read_case(text: str, release: Release) -> Case:
-    """Read a case; `InputError` when it is no case or has an option that is not simulated."""
+    """Read a case; `InputError` when it is no case or has an option that is not simulated.
+
+    `UsageError` for a release older than those whose scheduler is known.
+    """
+    if release.version < oldest_simulated():
+        raise UsageError(
+            f"steps are known from vLLM {oldest_simulated()} on, not of {release.name}"
+        )
     try:
         data = json.loads(text)
     except ValueError as error:

@@ -83,7 +83,7 @@ def as_run(config: EngineConfig, behaviour: Behaviour) -> EngineConfig:
 
 
 def check(config: EngineConfig, behaviour: Behaviour, release: str) -> None:
-    """For settings `as_run`: raise `UsageError`, one line, when the release refuses this combination at start-up."""
+    """Raise `UsageError`, one line, when the release refuses settings (`as_run`) at start-up."""
     for wrong in (_out_of_range(config), _refusal(config, behaviour)):
         if wrong:
             raise UsageError(f"vLLM {release} does not start: {wrong}")
@@ -111,6 +111,8 @@ def _out_of_range(config: EngineConfig) -> str | None:
         return f"watermark ({config.watermark}) must be at least 0 and below 1"
     if config.long_prefill_token_threshold < 0 or config.num_speculative_tokens < 0:
         return "long_prefill_token_threshold and num_speculative_tokens cannot be negative"
+    if config.sliding_window is not None and config.sliding_window < 2:
+        return f"sliding_window ({config.sliding_window}) is no window"
     return None
 
 

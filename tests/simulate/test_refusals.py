@@ -22,6 +22,7 @@ from scheduler_reader.simulate.failure import EngineError
         ("0.31.0", {"max_num_active_seqs": 9}, "above max_num_seqs"),
         ("0.24.0", {"watermark": 1.0}, "watermark"),
         ("0.33.0", {"policy": "random"}, "policy"),
+        ("0.9.2", {}, "from vLLM 0.10.2 on"),
     ],
 )
 def test_refused(steps, version, options, why):
