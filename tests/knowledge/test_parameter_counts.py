@@ -23,6 +23,7 @@ BESIDE = {
     "Phi3VForCausalLM": 0.33e9,
     "MllamaForConditionalGeneration": 0.91e9,
     "Llama4ForConditionalGeneration": 0.86e9,
+    "Gemma4ForConditionalGeneration": 0.45e9,  # of E2B: vision 0.15, audio 0.3
 }
 
 
@@ -30,7 +31,15 @@ def counted(model: ModelFacts) -> float:
     """Matrices and embeddings of the decoder; norms and biases are below 0.1 %."""
     heads = range(model.layers)
     embeddings = model.vocab_size * model.hidden_size * (1 if model.tied_embeddings else 2)
+    embeddings += per_layer_embeddings(model)
     return embeddings + sum(mixer(model, n) + feed_forward(model, n) for n in heads)
+
+
+def per_layer_embeddings(model: ModelFacts) -> float:
+    """Gemma 4 E2B: a table a layer, the projection into all of them, a gate and a projection."""
+    size = model.extra.get("per_layer_input_size", 0)
+    rows = model.extra.get("vocab_per_layer_input", 0)
+    return model.layers * size * (rows + 3 * model.hidden_size)
 
 
 def mixer(model: ModelFacts, layer: int) -> float:
@@ -80,7 +89,10 @@ def feed_forward(model: ModelFacts, layer: int) -> float:
     if pattern and pattern[layer] != "-":
         return 0  # Nemotron-H: a layer is a mixer or an MLP
     sizes = model.extra.get("intermediate_sizes")
-    return matrices * hidden * (sizes[layer] if sizes else model.intermediate_size)
+    shared = model.extra.get("kv_shared_layers", 0)
+    is_wide = model.extra.get("double_wide_mlp_in_shared_layers") and layer >= model.layers - shared
+    width = sizes[layer] if sizes else model.intermediate_size
+    return matrices * hidden * width * (2 if is_wide else 1)
 
 
 def qwen3_vision(sizes: dict[str, int]) -> float:
