@@ -46,7 +46,8 @@ def overridden_settings(engine: ResolvedEngine) -> list[OverriddenSetting]:
             continue
         if given.value in OPEN or _is_same(given.value, setting.value.value):
             continue
-        because = setting.value.origin.detail.removeprefix(f"vLLM {engine.release.name}: ")
+        decided = setting.value.origin.detail.removeprefix(f"vLLM {engine.release.name}: ")
+        because = decided.partition(" (vllm/")[0]  # the file stands in the setting's origin
         found.append(
             OverriddenSetting(name, given.value, setting.value.value, because, given.origin)
         )
