@@ -27,7 +27,7 @@ class Request:
     workload: Workload | None = None
     slo: Slo = field(default_factory=Slo)
     rule_folders: Sequence[Path] = ()
-    rules: Selection = Selection()
+    rules: Selection = field(default_factory=Selection)
 
     def wanted_rules(self, release: Release) -> tuple[CompiledRule, ...]:
         """The rules that hold for a release and are not deselected."""

@@ -15,6 +15,7 @@ from scheduler_reader.cli.conversion import Command, plain_first
 # Name → module below scheduler_reader.cli, and the function or typer application in it.
 COMMANDS = {
     "diagnose": ("diagnose", "diagnose"),
+    "check": ("check", "check"),
     "parse": ("parse", "parse"),
     "simulate": ("simulate", "simulate"),
     "upgrade": ("upgrade", "upgrade"),

@@ -7,10 +7,13 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from scheduler_reader.cli.time_limit import time_limit
 from scheduler_reader.errors import InputError, UsageError
 from scheduler_reader.parse import parse_command, parse_file, parse_text
+from scheduler_reader.parse.input_file import MAX_BYTES, STDIN, decode
 from scheduler_reader.parse.source import ParsedFile
 from scheduler_reader.report.unreadable import Unreadable
+from scheduler_reader.value import Origin
 from scheduler_reader.workload import Slo, Workload
 
 
@@ -27,15 +30,17 @@ def read_inputs(
     unreadable: list[Unreadable] = []
     for path in paths:
         try:
-            files.append(parse_text(_stdin(), "<stdin>") if path == "-" else parse_file(path))
+            with time_limit(path):
+                files.append(parse_text(_stdin(), STDIN) if path == "-" else parse_file(path))
         except InputError as error:
             unreadable.append(Unreadable(path, str(error)))
     if command is not None:
         try:
-            files.append(parse_command(command))
+            with time_limit("<command line>"):
+                files.append(parse_command(command))
         except InputError as error:
             unreadable.append(Unreadable("<command line>", str(error)))
-    unreadable += [_without_engine(file) for file in files if _has_no_engine(file)]
+    unreadable += [without_engine(file) for file in files if _has_no_engine(file)]
     return files, unreadable
 
 
@@ -43,7 +48,8 @@ def _has_no_engine(file: ParsedFile) -> bool:
     return all(engine.is_unreadable for engine in file.engines)
 
 
-def _without_engine(file: ParsedFile) -> Unreadable:
+def without_engine(file: ParsedFile) -> Unreadable:
+    """Why a file in which no engine was found has none."""
     for problem in file.problems:
         return Unreadable(file.path, f"{problem.origin.place or file.path}: {problem.message}")
     return Unreadable(
@@ -52,12 +58,7 @@ def _without_engine(file: ParsedFile) -> Unreadable:
 
 
 def _stdin() -> str:
-    try:
-        return sys.stdin.buffer.read().decode()
-    except UnicodeDecodeError as error:
-        raise InputError(
-            f"<stdin>: not UTF-8 text ({error.reason} at byte {error.start})"
-        ) from None
+    return decode(sys.stdin.buffer.read(MAX_BYTES + 1), Origin("file", path=STDIN))
 
 
 def read_workload(

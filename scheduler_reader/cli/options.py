@@ -101,3 +101,21 @@ SloTpot = Annotated[
         rich_help_panel=LOAD,
     ),
 ]
+Select = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--select",
+        metavar="CODE",
+        help="Only rules whose code starts so: MEM, CMB0 (repeatable, or with commas).",
+        rich_help_panel=OUTPUT,
+    ),
+]
+Ignore = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--ignore",
+        metavar="CODE",
+        help="Not the rules whose code starts so.",
+        rich_help_panel=OUTPUT,
+    ),
+]

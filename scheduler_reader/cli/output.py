@@ -14,7 +14,7 @@ import typer
 from scheduler_reader.errors import UsageError
 
 if TYPE_CHECKING:
-    from scheduler_reader.assessment import Assessment
+    from scheduler_reader.assessment import Assessment, Judged
     from scheduler_reader.report.unreadable import Unreadable
 
 FINDINGS = 1
@@ -105,7 +105,7 @@ def _umask() -> int:
 
 
 def exit_code(
-    assessments: Sequence[Assessment],
+    assessments: Sequence[Judged],
     unreadable: Sequence[Unreadable],
     fail_on: FailOn,
     require_facts: bool,

@@ -7,29 +7,30 @@ arguments of a parsed engine as one release's own parser does.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from pathlib import Path
 from typing import Any
 
+from scheduler_reader.parse.input_file import InputFile
 from scheduler_reader.parse.source import ParsedFile
 
 __all__ = ["parse_command", "parse_file", "parse_text", "to_json"]
 
 
 def parse_file(path: str) -> ParsedFile:
-    """Parse one file.  Raises `InputError` when it cannot be read or is of no known form."""
-    from scheduler_reader.parse.config_file import with_config_files
-    from scheduler_reader.parse.detect import read_form
+    """Parse one file.  Raises `InputError` when it cannot be read or is of no known form.
+
+    A `--config` file that it names is read as well, if it lies in the same folder or below.
+    """
     from scheduler_reader.parse.input_file import read_input
 
-    return with_config_files(read_form(read_input(path)))
+    return _parsed(read_input(path), Path(path).parent)
 
 
-def parse_text(text: str, path: str = "<stdin>") -> ParsedFile:
-    """Parse text that is already at hand (stdin)."""
-    from scheduler_reader.parse.config_file import with_config_files
-    from scheduler_reader.parse.detect import read_form
+def parse_text(text: str, path: str = "<stdin>", tree: Path = Path()) -> ParsedFile:
+    """Parse text that is already at hand: of stdin, or of a file below the folder `tree`."""
     from scheduler_reader.parse.input_file import input_text
 
-    return with_config_files(read_form(input_text(text, path)))
+    return _parsed(input_text(text, path), tree)
 
 
 def parse_command(arguments: Sequence[str]) -> ParsedFile:
@@ -37,7 +38,14 @@ def parse_command(arguments: Sequence[str]) -> ParsedFile:
     from scheduler_reader.parse.command_line import read_command
     from scheduler_reader.parse.config_file import with_config_files
 
-    return with_config_files(read_command(arguments))
+    return with_config_files(read_command(arguments), tree=None)
+
+
+def _parsed(file: InputFile, tree: Path) -> ParsedFile:
+    from scheduler_reader.parse.config_file import with_config_files
+    from scheduler_reader.parse.detect import read_form
+
+    return with_config_files(read_form(file), tree)
 
 
 def to_json(files: Iterable[ParsedFile]) -> dict[str, Any]:

@@ -10,35 +10,49 @@ from scheduler_reader.parse.input_file import InputFile, read_input
 from scheduler_reader.parse.source import ParsedEngine, ParsedFile, Problem, Word
 
 
-def with_config_files(parsed: ParsedFile) -> ParsedFile:
+def with_config_files(parsed: ParsedFile, tree: Path | None) -> ParsedFile:
     """The parsed file with the entries of every `--config` file that can be found.
 
-    Only relative paths are followed: an absolute one means the machine that serves.  An engine
-    whose file is not found says so in `unresolved`.
+    Only relative paths are followed: an absolute one means the machine that serves.  Nothing
+    outside the folder `tree` is read, also not by a symbolic link (None: the user named the file
+    himself).  An engine whose file is not read says so in `unresolved`.
     """
     is_file = not parsed.path.startswith("<")  # neither <stdin> nor <command line>
     folder = Path(parsed.path).parent if is_file else Path()
     engines, problems = [], list(parsed.problems)
     for engine in parsed.engines:
-        completed, problem = _completed(engine, folder)
+        completed, problem = _completed(engine, folder, tree)
         engines.append(completed)
         problems += [problem] if problem else []
     return replace(parsed, engines=tuple(engines), problems=tuple(problems))
 
 
-def _completed(engine: ParsedEngine, folder: Path) -> tuple[ParsedEngine, Problem | None]:
+def _completed(
+    engine: ParsedEngine, folder: Path, tree: Path | None
+) -> tuple[ParsedEngine, Problem | None]:
     word = _config_word(engine.words)
     if word is None or engine.config:
         return engine, None
-    reason = f"the settings in {word.text} are not read: it is not beside the file"
+    reason = f"the settings in {word.text} are not read: it is not below the folder of the file"
     if word.unknown:
         reason = f"the settings of --config are not read: {word.unknown}"
-    elif not Path(word.text).is_absolute() and (folder / word.text).is_file():
+    elif _may_be_read(word.text, folder, tree):
         try:
             return _read(engine, read_input(str(folder / word.text))), None
         except InputError as error:
             return engine, Problem(str(error), word.origin)
     return replace(engine, unresolved={**engine.unresolved, "*config": reason}), None
+
+
+def _may_be_read(name: str, folder: Path, tree: Path | None) -> bool:
+    """Whether a relative path names a file in the tree, once every link in it is followed."""
+    if Path(name).is_absolute():
+        return False
+    try:
+        file = folder / name
+        return file.is_file() and (tree is None or file.resolve().is_relative_to(tree.resolve()))
+    except (OSError, RuntimeError, ValueError):  # a name too long, a loop of links, a null byte
+        return False
 
 
 def _read(engine: ParsedEngine, file: InputFile) -> ParsedEngine:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import cache
 from importlib import import_module
 from pkgutil import iter_modules
 from typing import Protocol, cast
@@ -11,6 +12,8 @@ from scheduler_reader.errors import InputError
 from scheduler_reader.parse import forms
 from scheduler_reader.parse.input_file import InputFile
 from scheduler_reader.parse.source import ParsedFile
+
+MAX_ENGINES = 1_000  # of one file
 
 
 class Form(Protocol):
@@ -25,8 +28,20 @@ class Form(Protocol):
 
 def all_forms() -> Iterator[Form]:
     """The forms there are, each imported only when those before it did not match."""
-    for name in sorted(module.name for module in iter_modules(forms.__path__)):
+    for name in _form_names():
         yield cast(Form, import_module(f"{forms.__name__}.{name}"))
+
+
+@cache
+def _form_names() -> tuple[str, ...]:
+    return tuple(sorted(module.name for module in iter_modules(forms.__path__)))
+
+
+def _limited(parsed: ParsedFile, file: InputFile) -> ParsedFile:
+    if len(parsed.engines) > MAX_ENGINES:
+        message = f"starts {len(parsed.engines):,} engines; more than {MAX_ENGINES:,} are not read"
+        raise InputError(message, file.origin())
+    return parsed
 
 
 def read_form(file: InputFile) -> ParsedFile:
@@ -36,7 +51,7 @@ def read_form(file: InputFile) -> ParsedFile:
     """
     for form in all_forms():
         if form.matches(file):
-            return form.read(file)
+            return _limited(form.read(file), file)
     if file.suffix in {".yaml", ".yml", ""}:
         from scheduler_reader.parse.yaml_nodes import compose
 

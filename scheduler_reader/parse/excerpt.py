@@ -26,7 +26,9 @@ class Excerpt(InputFile):
 
     outer: str = ""
     start: int = 0
-    anchors: list[tuple[int, int]] = field(default_factory=list)  # inner offset, outer offset
+    anchors: list[tuple[int, int]] = field(
+        default_factory=list, compare=False
+    )  # inner offset, outer offset
 
     def origin(self, line: int | None = None, column: int | None = None) -> Origin:
         """The place in the outer file of a line and column of the inner text."""

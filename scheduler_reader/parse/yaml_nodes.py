@@ -7,7 +7,9 @@ them (YAML 1.1: `on` is true, `010` is eight, `1e3` is text), because vLLM reads
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 import yaml
@@ -18,8 +20,11 @@ from scheduler_reader.value import Origin
 
 MAX_NODES = 200_000  # after aliases are followed
 MAX_DEPTH = 200
+MAX_DOCUMENTS = 1_000
 
 _Loader: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+_TEXT_TAG = "tag:yaml.org,2002:str"
+_SPECIAL_KEYS = frozenset({"tag:yaml.org,2002:merge", "tag:yaml.org,2002:value"})  # `<<` and `=`
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +38,12 @@ class Entry:
 
 def compose(file: InputFile) -> tuple[list[yaml.Node], list[Problem]]:
     """The documents of a YAML text that can be read, and what is wrong with the rest."""
+    documents, problems = _composed(file)
+    return list(documents), list(problems)
+
+
+@lru_cache(maxsize=2)  # several forms look at a file before one reads it
+def _composed(file: InputFile) -> tuple[list[yaml.Node], list[Problem]]:
     documents: list[yaml.Node] = []
     if _nests_too_deeply(file.text):
         return [], [Problem("is nested too deeply to be a configuration", file.origin(1))]
@@ -43,6 +54,9 @@ def compose(file: InputFile) -> tuple[list[yaml.Node], list[Problem]]:
             problem = _oversize(node, file)
             if problem is not None:
                 return documents, [problem]
+            if len(documents) == MAX_DOCUMENTS:
+                message = f"has more than {MAX_DOCUMENTS:,} documents; split the file"
+                return documents, [Problem(message, place(node, file))]
             documents.append(node)
     except (yaml.YAMLError, ValueError, RecursionError) as error:
         return documents, [_syntax_problem(error, file)]
@@ -53,26 +67,21 @@ def compose(file: InputFile) -> tuple[list[yaml.Node], list[Problem]]:
 
 def value_of(node: yaml.Node) -> Any:
     """The Python value of a node; text that its type refuses (`2024-99-99`) stays text."""
-    loader = _Loader("")
+    if node.tag == _TEXT_TAG and isinstance(node, yaml.ScalarNode):
+        return node.value
     try:
-        return loader.construct_document(node)
+        return yaml.constructor.SafeConstructor().construct_document(node)
     except (yaml.YAMLError, ValueError, OverflowError, TypeError):
         return node.value if isinstance(node.value, str) else None
-    finally:
-        loader.dispose()
 
 
 def entries(node: yaml.Node | None) -> Iterator[Entry]:
     """The entries of a mapping in order, merge keys (`<<`) followed; nothing for other nodes."""
     if not isinstance(node, yaml.MappingNode):
         return
-    loader = _Loader("")
-    try:
-        loader.flatten_mapping(node)
-    except yaml.YAMLError:
-        pass
-    finally:
-        loader.dispose()
+    if any(key_node.tag in _SPECIAL_KEYS for key_node, _ in node.value):
+        with suppress(yaml.YAMLError):
+            yaml.constructor.SafeConstructor().flatten_mapping(node)
     for key_node, value_node in node.value:
         key = value_of(key_node)
         yield Entry(key if isinstance(key, str) else str(key_node.value), value_node, key_node)
@@ -113,6 +122,8 @@ def duplicate_keys(node: yaml.Node, file: InputFile) -> list[Problem]:
 
 def _nests_too_deeply(text: str) -> bool:
     """Whether brackets open deeper than any configuration; libyaml would recurse into them."""
+    if text.count("[") + text.count("{") <= MAX_DEPTH:
+        return False
     depth = deepest = 0
     for character in text:
         if character in "[{":
@@ -146,7 +157,9 @@ def _oversize(node: yaml.Node, file: InputFile) -> Problem | None:
     except RecursionError:
         return Problem("contains itself by an alias; vLLM cannot read it", place(node, file))
     if total > MAX_NODES:
-        return Problem(f"its aliases expand to {total:,} values; write them out", place(node, file))
+        return Problem(
+            f"holds {total:,} values, aliases written out; no configuration does", place(node, file)
+        )
     return None
 
 

@@ -1,0 +1,107 @@
+"""`sched-reader check`: the findings of every engine below some folders, for CI and pre-commit."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from scheduler_reader.cli import options
+from scheduler_reader.cli.inputs import existing, read_slo, read_workload
+from scheduler_reader.cli.output import FailOn, exit_code
+from scheduler_reader.cli.paths import read_paths
+
+
+class Format(StrEnum):
+    text = "text"
+    json = "json"
+
+
+def check(
+    context: typer.Context,
+    paths: Annotated[
+        list[str] | None,
+        typer.Argument(
+            metavar="PATH...", help="Files and folders; - is stdin.", show_default=False
+        ),
+    ] = None,
+    *,
+    vllm_version: options.VllmVersion = None,
+    gpu: options.GpuName = None,
+    gpu_count: options.GpuCount = None,
+    offline: options.Offline = False,
+    model_config: options.ModelConfig = None,
+    workload: options.WorkloadName = None,
+    isl: options.InputTokens = None,
+    osl: options.OutputTokens = None,
+    concurrency: options.Concurrency = None,
+    rate: options.Rate = None,
+    slo_ttft_ms: options.SloTtft = None,
+    slo_itl_ms: options.SloItl = None,
+    slo_tpot_ms: options.SloTpot = None,
+    format: Annotated[
+        Format, typer.Option("--format", help="What stdout gets.", rich_help_panel=options.OUTPUT)
+    ] = Format.text,
+    fail_on: Annotated[
+        FailOn,
+        typer.Option(
+            "--fail-on", help="Exit 1 from this severity on.", rich_help_panel=options.OUTPUT
+        ),
+    ] = FailOn.error,
+    select: options.Select = None,
+    ignore: options.Ignore = None,
+    rules: Annotated[
+        list[Path] | None,
+        typer.Option(
+            "--rules",
+            metavar="DIR",
+            help="A folder of further rules.",
+            rich_help_panel=options.OUTPUT,
+        ),
+    ] = None,
+) -> None:
+    """Check every configuration below some folders: one line a finding, and an exit code.
+
+    Files of a folder that serve no vLLM are passed over; a file that is named must be one.
+
+    Examples:
+
+      sched-reader check deploy/ --fail-on warning --ignore PRF
+
+      helm template chart/ | sched-reader check - --vllm-version 0.18.0 --gpu l40s
+    """
+    from scheduler_reader.pipeline import Request, assess, check
+    from scheduler_reader.resolve import ResolveOptions
+    from scheduler_reader.rule_engine.selection import read_selection
+
+    folders = [folder for folder in rules or [] if existing(folder, "--rules")]
+    request = Request(
+        target=ResolveOptions(
+            vllm_version=vllm_version,
+            gpu=gpu,
+            gpu_count=gpu_count,
+            offline=offline,
+            model_config=existing(model_config, "--model-config"),
+        ),
+        workload=read_workload(workload, isl, osl, concurrency, rate),
+        slo=read_slo(slo_ttft_ms, slo_itl_ms, slo_tpot_ms),
+        rule_folders=folders,
+        rules=read_selection(select or [], ignore or [], folders),
+    )
+    read = read_paths(paths or [], context.obj)
+    if format is Format.json:
+        from scheduler_reader.report import json
+
+        assessments = [assess(engine, request) for engine in read.engines]
+        typer.echo(json.render(assessments, read.unreadable), nl=False)
+        code = exit_code(assessments, read.unreadable, fail_on, require_facts=False)
+    else:
+        from scheduler_reader.report import text
+
+        checked = [check(engine, request) for engine in read.engines]
+        typer.echo(text.render(checked), nl=False)
+        code = exit_code(checked, read.unreadable, fail_on, require_facts=False)
+    read.tell()
+    raise typer.Exit(code)
