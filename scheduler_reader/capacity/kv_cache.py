@@ -101,8 +101,8 @@ def token_layer_bytes(inputs: CapacityInputs, kind: LayerKind) -> float:
         latent = formats.get(kv_dtype) or width * table()["kv_cache_dtypes"][kv_dtype]
         indexed = int(model.extra.get("index_head_dim") or 0)  # 8-bit keys and a 32-bit scale
         return float(latent + (indexed + 4 if indexed else 0))
-    kv_heads, head_size = attention_shape(model, kind)
-    heads = heads_per_rank(kv_heads, inputs.tensor_parallel)
-    vector = head_size * table()["kv_cache_dtypes"][kv_dtype]
-    vector += table()["kv_cache_scale_bytes"].get(kv_dtype, 0)
-    return float(2 * heads * vector)
+    shape = attention_shape(model, kind)
+    heads = heads_per_rank(shape.kv_heads, inputs.tensor_parallel)
+    vectors = (shape.size + shape.value_size) * table()["kv_cache_dtypes"][kv_dtype]
+    scales = 2 * table()["kv_cache_scale_bytes"].get(kv_dtype, 0)
+    return float(heads * (vectors + scales))

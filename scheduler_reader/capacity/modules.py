@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from math import ceil
-from typing import Any
+from typing import Any, NamedTuple
 
 from scheduler_reader.capacity.constants import table
 from scheduler_reader.capacity.inputs import CapacityInputs, MissingFactError
@@ -79,22 +79,38 @@ def heads_per_rank(heads: int, ranks: int) -> int:
     return max(1, ceil(heads / ranks))
 
 
-def attention_shape(model: ModelFacts, kind: LayerKind) -> tuple[int, int]:
-    """KV heads and head size of an attention layer: Gemma 4's full layers have their own."""
-    if kind == "full" and model.extra.get("global_head_dim"):
-        heads = model.extra.get("global_kv_heads") or model.kv_heads
-        return int(heads), int(model.extra["global_head_dim"])
-    return model.kv_heads, model.head_dim
+class AttentionShape(NamedTuple):
+    """Heads of one attention layer, and the elements of a head's query or key and of its value."""
+
+    heads: int
+    kv_heads: int
+    size: int
+    value_size: int
+
+
+def attention_shape(model: ModelFacts, kind: LayerKind) -> AttentionShape:
+    """Gemma 4's full layers have heads of their own, MiMo V2's window layers have."""
+    extra, heads, kv_heads = model.extra, model.attention_heads, model.kv_heads
+    size, value_size = model.head_dim, model.v_head_dim or model.head_dim
+    if kind == "full" and extra.get("global_head_dim"):
+        size = value_size = extra["global_head_dim"]
+        kv_heads = extra.get("global_kv_heads") or kv_heads
+    elif kind == "sliding" and extra.get("swa_kv_heads"):
+        heads, kv_heads = extra.get("swa_attention_heads") or heads, extra["swa_kv_heads"]
+        size = extra.get("swa_head_dim") or size
+        value_size = extra.get("swa_v_head_dim") or size
+    return AttentionShape(int(heads), int(kv_heads), int(size), int(value_size))
 
 
 def _attention(model: ModelFacts, ranks: int, kind: LayerKind, prefix: str) -> Iterator[Matrix]:
-    kv_heads, size = attention_shape(model, kind)
-    query = heads_per_rank(model.attention_heads, ranks) * size
+    shape = attention_shape(model, kind)
+    heads, kv_heads = heads_per_rank(shape.heads, ranks), heads_per_rank(shape.kv_heads, ranks)
+    query = heads * shape.size
     gate = query if model.extra.get("attention_output_gate") else 0
-    is_shared = model.extra.get("attention_k_eq_v") and size != model.head_dim
-    key_value = heads_per_rank(kv_heads, ranks) * size * (1 if is_shared else 2)
+    is_shared = model.extra.get("attention_k_eq_v") and shape.size != model.head_dim
+    key_value = kv_heads * (shape.size + (0 if is_shared else shape.value_size))
     yield Matrix(f"{prefix}.q_proj", query + gate + key_value, model.hidden_size)
-    yield Matrix(f"{prefix}.o_proj", model.hidden_size, query)
+    yield Matrix(f"{prefix}.o_proj", model.hidden_size, heads * shape.value_size)
 
 
 def _latent_attention(model: ModelFacts, ranks: int, prefix: str) -> Iterator[Matrix]:

@@ -107,3 +107,20 @@ def test_bytes_of_a_quantized_head(kv_dtype: str, vector: int) -> None:
 def test_a_draft_layer_joins_the_last_stage() -> None:
     inputs = inputs_of(LLAMA_8B, draft_method="mtp", draft_tokens=1, pipeline_parallel=2)
     assert [len(stage.layers) for stage in layouts(inputs)] == [16, 17]
+
+
+def test_window_layers_with_heads_of_their_own_and_shorter_values() -> None:
+    """Full layers of 4 x (192 + 128) elements beside windows of 8 x (192 + 128): twice the page."""
+    model = replace(
+        LLAMA_8B,
+        layers=6,
+        layer_kinds=("full",) + ("sliding",) * 5,
+        sliding_window=128,
+        kv_heads=4,
+        head_dim=192,
+        v_head_dim=128,
+        extra={"swa_kv_heads": 8, "swa_head_dim": 192, "swa_v_head_dim": 128},
+    )
+    found = only_layout(model=model)
+    assert {group.kind: group.block_size for group in found.groups} == {"full": 32, "sliding": 16}
+    assert found.block_bytes == 16 * 8 * (192 + 128) * 2
