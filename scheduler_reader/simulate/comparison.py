@@ -33,7 +33,7 @@ def _gap(before: ModeRun, after: ModeRun) -> str:
     ratio = after.metrics.output_tokens_per_s / before.metrics.output_tokens_per_s
     head = f"{TITLES[before.mode]} → {TITLES[after.mode]}: "
     if abs(ratio - 1) < EQUAL and all(abs(a / b - 1) < EQUAL for a, b in _tails(before, after)):
-        return f"{head}the same tokens/s and the same tail: this load makes no difference to them."
+        return f"{head}the same tokens/s and the same tail."
     if abs(ratio - 1) < EQUAL:
         return f"{head}the same tokens/s; what changes is the tail: {_tail(before, after)}."
     return f"{head}{_times(ratio)} the tokens/s, {_source(before, after)}; tail: {_tail(before, after)}."

@@ -24,7 +24,7 @@ from scheduler_reader.simulate.traffic import source
 from scheduler_reader.simulate.windows import WindowedRun, run_windows
 from scheduler_reader.workload import Slo
 
-MOST_RECORDED = 20_000  # requests of a run that keeps a timeline; more would fill memory
+MOST_RECORDED = 2_000  # requests of a run that keeps a timeline: what a page can draw
 
 # What a caller does with a source before it is run: count its requests, or stop it early.
 Watch = Callable[[Source], Source]

@@ -12,6 +12,7 @@ from scheduler_reader.performance.host import frontend_seconds
 from scheduler_reader.performance.settings import optional, parallelism
 from scheduler_reader.performance.step import StepModel
 from scheduler_reader.resolve.engine import ResolvedEngine
+from scheduler_reader.simulate.behaviour import oldest_simulated
 from scheduler_reader.simulate.config import EngineConfig
 from scheduler_reader.value import Known, Origin, Unknown, Value
 from scheduler_reader.workload import Workload
@@ -111,7 +112,11 @@ def _share(workload: Workload, replicas: int) -> Workload:
 
 
 def _notes(engine: ResolvedEngine, step: StepModel, replicas: int) -> tuple[str, ...]:
+    oldest = oldest_simulated()
     notes = {
+        f"vLLM {engine.release.name} is scheduled as {oldest}, the oldest whose steps are known": (
+            engine.release.version < oldest
+        ),
         f"one of {replicas} equal data-parallel replicas is simulated; rates are of all": replicas
         > 1,
         "layers with windows or states: blocks of all their groups are counted as one pool": any(

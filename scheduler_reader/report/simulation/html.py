@@ -14,19 +14,16 @@ from scheduler_reader.simulate.modes import ModeRun
 from scheduler_reader.simulate.result import Phase, RequestRecord
 from scheduler_reader.simulate.study import Study
 
-MOST_REQUESTS = 2_000  # that a page draws: a browser stays quick, the file a few megabytes
 KINDS = ("waiting", "prefill", "decode", "preempted")
 _DATA = "/*DATA*/"
 
 
 def render(title: str, study: Study) -> str:
-    """The page.  The largest runs are cut to their first requests, and it says so."""
+    """The page of the runs whose timeline was kept."""
     page = files(__package__).joinpath("page.html").read_text(encoding="utf-8")
-    most = max((len(run.result.records) for run in study.runs), default=0)
-    cut = f"; the first {MOST_REQUESTS:,} of {most:,} are drawn" if most > MOST_REQUESTS else ""
     data = {
         "title": title,
-        "subtitle": workload_text(study.setup.workload) + cut,
+        "subtitle": workload_text(study.setup.workload),
         "columns": ["", *HEAD],
         "sentences": [*study.sentences, *(f"note: {note}" for note in study.notes)],
         "runs": [_run(run) for run in study.runs],
@@ -39,24 +36,17 @@ def render(title: str, study: Study) -> str:
 
 def _run(run: ModeRun) -> dict[str, Any]:
     result = run.result
-    records = result.records[:MOST_REQUESTS]
-    phases: dict[int, list[Phase]] = {record.number: [] for record in records}
+    phases: dict[int, list[Phase]] = {record.number: [] for record in result.records}
     for phase in result.phases:
-        if phase.number in phases:
-            phases[phase.number].append(phase)
-    end_s = result.duration_s
-    if len(records) < len(result.records):
-        end_s = max((record.finished_s or record.arrival_s for record in records), default=end_s)
+        phases[phase.number].append(phase)
     return {
         "title": TITLES[run.mode],
         "cells": cells(run),
-        "end_s": end_s or 1.0,
+        "end_s": result.duration_s or 1.0,
         "blocks": max(result.num_blocks - 1, 1),
-        "requests": [_request(record, phases[record.number]) for record in records],
+        "requests": [_request(record, phases[record.number]) for record in result.records],
         "samples": [
-            (_short(s.time_s), s.running, s.waiting, s.used_blocks)
-            for s in result.samples
-            if s.time_s <= end_s
+            (_short(s.time_s), s.running, s.waiting, s.used_blocks) for s in result.samples
         ],
     }
 
