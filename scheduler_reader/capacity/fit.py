@@ -32,18 +32,20 @@ class Outlook(NamedTuple):
 
     @property
     def longest(self) -> int:
-        """The largest max_model_len that starts, by the best estimate; 0: none."""
-        return self.pool.best.longest(self.inputs.length_cap) if self.pool else 0
+        """The largest max_model_len that starts and can run, by the best estimate; 0: none."""
+        return self.pool.best.longest_held(self.inputs.length_cap) if self.pool else 0
 
     @property
     def surely_longest(self) -> int:
-        """The largest max_model_len that starts at the low end of the spread; 0: none."""
-        return self.pool.low.longest(self.inputs.length_cap) if self.pool else 0
+        """The largest max_model_len that starts and can run at the low end; 0: none."""
+        return self.pool.low.longest_held(self.inputs.length_cap) if self.pool else 0
 
     @property
     def served_length(self) -> int:
-        """max_model_len as the engine will run it: the largest that fits where it is automatic."""
-        return self.inputs.max_model_len or self.longest
+        """max_model_len as the engine runs it: the largest its check passes where automatic."""
+        if self.inputs.max_model_len or self.pool is None:
+            return self.inputs.max_model_len or 0
+        return self.pool.best.longest(self.inputs.length_cap)
 
 
 def outlook(inputs: CapacityInputs, weights: tuple[float, ...] | None = None) -> Outlook:

@@ -7,7 +7,7 @@ Source: vllm/v1/core/kv_cache_utils.py (kv_cache_planning.py from 0.33.0), get_k
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
 from typing import NamedTuple
@@ -123,14 +123,16 @@ class KvPool:
         )
 
     def longest(self, limit: int) -> int:
-        """The largest length up to `limit` whose request fits; 0: none does."""
-        if not self.has_memory():
-            return 0
-        low, high = 0, limit
-        while low < high:
-            middle = (low + high + 1) // 2
-            low, high = (middle, high) if self.fits(middle) else (low, middle - 1)
-        return low
+        """The largest length up to `limit` that passes the one-request check; 0: none does."""
+        return _largest(limit, self.fits) if self.has_memory() else 0
+
+    def longest_held(self, limit: int) -> int:
+        """The largest length that passes the check and whose blocks the pool really has."""
+        blocks = self.num_blocks
+        return _largest(
+            self.longest(limit),
+            lambda length: all(layout.blocks(length) <= blocks for layout in self.layouts),
+        )
 
     def concurrency(self, length: int) -> float:
         """`Maximum concurrency`: requests of `length` tokens that the blocks hold at once."""
@@ -175,3 +177,12 @@ class KvPool:
         if self.blocks_override is not None and value_at("override_is_checked", self.release):
             memory = [self.blocks_override * size for size in sizes]
         return [room - spared * size for room, size in zip(memory, sizes, strict=True)]
+
+
+def _largest(limit: int, is_possible: Callable[[int], bool]) -> int:
+    """The largest number up to `limit` that is possible; larger than an impossible one is none."""
+    low, high = 0, limit
+    while low < high:
+        middle = (low + high + 1) // 2
+        low, high = (middle, high) if is_possible(middle) else (low, middle - 1)
+    return low

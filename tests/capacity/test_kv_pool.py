@@ -160,7 +160,9 @@ def test_what_the_one_request_check_adds_up(release: str, blocks: int) -> None:
 def test_a_window_in_front_lets_any_length_start_from_0_14_to_0_18() -> None:
     """The group of the first layer, a window, stands for all of them."""
     layers = numbered((12, WINDOW), (12, FULL))
-    assert pool(layers, release=Release("0.18.0")).fits(10_000_000)
+    unchecked = pool(layers, release=Release("0.18.0"))
+    assert unchecked.fits(10_000_000)
+    assert unchecked.longest_held(10_000_000) == (1000 - 41) * 16  # what the blocks really hold
     assert not pool(layers, release=Release("0.19.0")).fits(10_000_000)
 
 
