@@ -90,7 +90,8 @@ def upgrade(
     rewrites: Sequence[Rewrite] = ()
     is_refused = False
     if (fix or diff) and files and config:
-        rewritten = _rewrite(Path(config), later, is_diff=diff)
+        earlier = find_release(from_version) if from_version else None
+        rewritten = _rewrite(Path(config), later, earlier, is_diff=diff)
         rewrites, is_refused = rewritten.rewrites, rewritten.is_refused
     if diff:
         for left in (one for one in rewrites if not one.is_done):
@@ -105,14 +106,14 @@ def upgrade(
     raise typer.Exit(UNREADABLE if unreadable else FINDINGS if is_refused else 0)
 
 
-def _rewrite(path: Path, release: Release, is_diff: bool) -> Rewritten:
+def _rewrite(path: Path, release: Release, earlier: Release | None, is_diff: bool) -> Rewritten:
     """Rewrite the file, or (`is_diff`) print the unified diff and leave the file alone."""
     from scheduler_reader.upgrade.rewrite import rewrite
 
     content = path.read_bytes()
     mark = "\ufeff" if content.startswith(b"\xef\xbb\xbf") else ""
     text = content.decode("utf-8-sig")
-    rewritten = rewrite(text, str(path), release)
+    rewritten = rewrite(text, str(path), release, earlier)
     if is_diff:
         lines = (text.splitlines(keepends=True), rewritten.text.splitlines(keepends=True))
         sys.stdout.writelines(unified_diff(*lines, str(path), str(path)))

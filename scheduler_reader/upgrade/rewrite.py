@@ -7,29 +7,25 @@ that does not pass is taken back and told.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from scheduler_reader.data import documents
 from scheduler_reader.errors import InputError
-from scheduler_reader.knowledge.flags import any_release_table, flag_table, normalized
+from scheduler_reader.knowledge.flags import any_release_table, flag_table
 from scheduler_reader.knowledge.versions import Release
 from scheduler_reader.parse import parse_text
 from scheduler_reader.parse.arguments import FlagIssue, read_arguments
 from scheduler_reader.parse.source import ParsedEngine
-from scheduler_reader.upgrade.text_edit import (
-    NotEditable,
-    Place,
-    Text,
-    find,
-    remove,
-    rename,
-    set_value,
+from scheduler_reader.upgrade.mapping import (
+    Candidate,
+    argument_of,
+    json_option,
+    rewritten,
+    switch_of,
 )
+from scheduler_reader.upgrade.text_edit import NotEditable
 from scheduler_reader.value import Known, Origin, Unknown
-
-Rule = Mapping[str, Any]  # an entry of compat_matrix/flag_rewrites.yaml
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,25 +48,34 @@ class Rewritten:
     is_refused: bool  # whether the release still refuses some option of the new text
 
 
-def rewrite(text: str, path: str, release: Release) -> Rewritten:
-    """Rewrite the options of a file that `release` no longer has.
+def rewrite(text: str, path: str, release: Release, earlier: Release | None = None) -> Rewritten:
+    """Rewrite the options of a file that `release` no longer has, or takes without their value.
 
     Options that go into one JSON option together (`--speculative-config`) are rewritten all or
-    none.  Raises `InputError` when the text cannot be read.
+    none.  A `false` that `release` drops is put into words only where `earlier` did not drop it
+    too.  Raises `InputError` when the text cannot be read.
     """
-    rewritten = _rewrite_all(text, path, release, frozenset())
-    halves = _targets(rewritten, is_done=True) & _targets(rewritten, is_done=False)
-    return _rewrite_all(text, path, release, halves) if halves else rewritten
+    candidates = _candidates(text, path, release, earlier)
+    once = _rewrite_all(text, path, release, candidates, frozenset())
+    halves = _targets(once, is_done=True) & _targets(once, is_done=False)
+    return _rewrite_all(text, path, release, candidates, halves) if halves else once
 
 
-def _rewrite_all(text: str, path: str, release: Release, left: frozenset[str]) -> Rewritten:
+def _rewrite_all(
+    text: str,
+    path: str,
+    release: Release,
+    candidates: Sequence[Candidate],
+    left: frozenset[str],
+) -> Rewritten:
     """One pass over the file; options that would go into one of `left` are not touched."""
     current = text
     rewrites = []
-    for issue, value in _removed(text, path, release):
+    for candidate in candidates:
+        issue = candidate.issue
         try:
-            changed, into, reason = _rewritten(current, path, issue, value, release)
-            if into is not None and _target(issue) in left:
+            changed, into, reason = rewritten(current, path, candidate, release)
+            if into is not None and json_option(issue.flag) in left:
                 raise NotEditable(f"it goes into {into} with options that cannot; do it by hand")
         except NotEditable as why:
             rewrites.append(Rewrite(issue.flag, issue.origin, reason=str(why)))
@@ -83,89 +88,31 @@ def _rewrite_all(text: str, path: str, release: Release, left: frozenset[str]) -
     return Rewritten(current, tuple(reversed(rewrites)), refused)
 
 
-def _targets(rewritten: Rewritten, is_done: bool) -> frozenset[str]:
+def _targets(done: Rewritten, is_done: bool) -> frozenset[str]:
     """The JSON options that rewrites of one outcome go into."""
-    return frozenset(_target(one) for one in rewritten.rewrites if one.is_done is is_done) - {""}
+    return frozenset(json_option(one.flag) for one in done.rewrites if one.is_done is is_done) - {
+        ""
+    }
 
 
-def _target(one: Rewrite | FlagIssue) -> str:
-    """The JSON option that an option goes into by a dotted name, or empty text."""
-    base, dot, _ = str(_rules().get(normalized(one.flag), {}).get("into", "")).partition(".")
-    return base if dot else ""
-
-
-def _rules() -> Mapping[str, Rule]:
-    rules: Mapping[str, Rule] = documents("compat_matrix")["flag_rewrites.yaml"]["rewrites"]
-    return rules
-
-
-def _removed(
-    text: str, path: str, release: Release
-) -> list[tuple[FlagIssue, Known[Any] | Unknown | None]]:
-    """Every option that is gone, the last in the file first, so that places stay true."""
+def _candidates(text: str, path: str, release: Release, earlier: Release | None) -> list[Candidate]:
+    """Every option to rewrite, the last in the file first, so that places stay true."""
     found = {}
     for engine in parse_text(text, path).engines:
         given = read_arguments(engine, any_release_table()).settings
+        before = read_arguments(engine, flag_table(earlier)).settings if earlier else {}
         for issue in read_arguments(engine, flag_table(release)).issues:
-            if issue.kind == "removed":
-                name = normalized(issue.flag).lstrip("-").replace("-", "_")
-                found[str(issue.origin), issue.flag] = (issue, given.get(name))
+            name = argument_of(issue.flag)
+            value = given.get(name)
+            if issue.kind == "dropped" and name not in before:
+                continue
+            if issue.kind == "removed" or switch_of(issue, value, release):
+                found[str(issue.origin), issue.flag] = Candidate(issue, value)
     return sorted(
         found.values(),
-        key=lambda item: (item[0].origin.line or 0, item[0].origin.column or 0),
+        key=lambda one: (one.issue.origin.line or 0, one.issue.origin.column or 0),
         reverse=True,
     )
-
-
-def _rewritten(
-    text: str,
-    path: str,
-    issue: FlagIssue,
-    value: Known[Any] | Unknown | None,
-    release: Release,
-) -> tuple[str, str | None, str | None]:
-    """The text with one option rewritten, what it became, and why where it was taken out."""
-    rule = _rules().get(normalized(issue.flag))
-    if rule is None:
-        advice = f"decide about {issue.suggestion} yourself" if issue.suggestion else "remove it"
-        raise NotEditable(f"nothing means the same in vLLM {release.name}; {advice}")
-    if issue.origin.path != path:
-        raise NotEditable(f"it stands in {issue.origin.path}; run upgrade on that file")
-    place = find(Text.of(text), issue.origin, issue.flag)
-    if "into" not in rule:
-        _check_drop(rule, value, text, path)
-        flag = any_release_table().names.get(normalized(issue.flag))
-        return str(remove(place, flag is None or not flag.flag.is_switch)), None, rule["drop"]
-    changed, into = _renamed(place, rule, value)
-    return str(changed), into, None
-
-
-def _renamed(place: Place, rule: Rule, value: Known[Any] | Unknown | None) -> tuple[Text, str]:
-    into = rule["into"]
-    written = value.value if isinstance(value, Known) else None
-    if "value" in rule:
-        if written is not True:
-            raise NotEditable("its value is not a plain yes; change it by hand")
-        return set_value(place, into, rule["value"]), f"{into} {rule['value']}"
-    if "values" in rule and written not in rule["values"]:
-        raise NotEditable(f"{written!r} has no single successor; change it by hand")
-    if "not_starting" in rule and str(written).startswith(rule["not_starting"]):
-        raise NotEditable(f"{written} is a method, not a model; change it by hand")
-    if isinstance(written, list) and len(written) > 1:
-        if "several" not in rule:
-            raise NotEditable("it has several values; change it by hand")
-        into = rule["several"]
-    return rename(place, into), into
-
-
-def _check_drop(rule: Rule, value: Known[Any] | Unknown | None, text: str, path: str) -> None:
-    written = value.value if isinstance(value, Known) else None
-    if "values" in rule and written not in rule["values"]:
-        raise NotEditable(f"{written!r} has no successor; decide by hand")
-    if "beside" in rule:
-        for engine in parse_text(text, path).engines:
-            if rule["beside"] not in read_arguments(engine, any_release_table()).settings:
-                raise NotEditable(f"it needs {rule['beside']} beside it; give one")
 
 
 def _problem(before: str, after: str, path: str, issue: FlagIssue, release: Release) -> str | None:
@@ -200,7 +147,7 @@ def _touched(one: ParsedEngine, other: ParsedEngine, flag: str) -> str | None:
         }
         for e in (one, other)
     )
-    own = normalized(flag).lstrip("-").replace("-", "_")
+    own = argument_of(flag)
     return next(
         (
             name

@@ -20,6 +20,9 @@ _LIST_ITEM = re.compile(
 )
 _LIST_VALUE = re.compile(r"""[ \t]*-[ \t]+(?!["']?-)\S+[ \t]*""")
 
+_TRUTH = re.compile(r"""(=|[ \t]+)(true|false)\b""", re.IGNORECASE)
+_LIST_TRUTH = re.compile(r"""[ \t]*-[ \t]+["']?(true|false)["']?[ \t]*""", re.IGNORECASE)
+
 
 class NotEditable(Exception):  # noqa: N818 - an answer, not an error
     """The place cannot be edited safely; the text says why and what to do."""
@@ -109,6 +112,25 @@ def set_value(place: Place, option: str, value: str) -> Text:
         raise NotEditable("its value is not plain text on the same line; change it by hand")
     at = place.start + len(_new_name(renamed, place))
     return renamed.replaced(place.line, at + found.start("value"), at + found.end("value"), value)
+
+
+def set_switch(place: Place, option: str) -> Text:
+    """The text with `option` alone in place of an option and its `true` or `false`.
+
+    As the key of a mapping it says `true`: `no-enable-chunked-prefill: true`.
+    """
+    if place.is_key:
+        return set_value(place, option, "true")
+    renamed = rename(place, option)
+    at = place.start + len(_new_name(renamed, place))
+    value = _TRUTH.match(place.rest)
+    if value is not None:
+        return renamed.replaced(place.line, at, at + value.end(), "")
+    if place.line < len(renamed.lines) and _LIST_TRUTH.fullmatch(
+        renamed.lines[place.line].rstrip("\r\n")
+    ):
+        return renamed.without(place.line + 1)
+    raise NotEditable("its value does not stand beside it; change it by hand")
 
 
 def remove(place: Place, has_value: bool) -> Text:

@@ -204,3 +204,31 @@ def test_every_text_form_is_rewritten_in_place(name: str) -> None:
     done = rewrite(text, name, Release("0.18.0"))
     assert done.text == text.replace("guided-decoding-backend", "structured-outputs-config.backend")
     assert not done.is_refused
+
+
+@pytest.mark.parametrize(
+    ("name", "before", "after"),
+    [
+        ("a.sh", "--enable-chunked-prefill=False --port 80", "--no-enable-chunked-prefill --port 80"),
+        ("a.sh", "--enable_chunked_prefill true --port 80", "--enable_chunked_prefill --port 80"),
+        ("a.sh", "--port 80 --enable-chunked-prefill False", "--port 80 --no-enable-chunked-prefill"),
+    ],
+)  # fmt: skip
+def test_a_value_of_what_is_a_switch_now(name: str, before: str, after: str) -> None:
+    done = rewrite(f"vllm serve a/b {before}\n", name, Release("0.18.0"))
+    assert done.text == f"vllm serve a/b {after}\n"
+    assert not done.is_refused
+
+
+def test_false_in_a_config_file_is_put_into_words_where_it_was_in_force() -> None:
+    text = "model: a/b\nenable_chunked_prefill: false  # as before\n"
+    done = rewrite(text, "serve.yaml", Release("0.18.0"), earlier=Release("0.8.3"))
+    assert done.text == "model: a/b\nno_enable_chunked_prefill: true  # as before\n"
+    # 0.9.2 dropped it as well, so nothing changes and nobody is told to turn chunking off.
+    done = rewrite(text, "serve.yaml", Release("0.18.0"), earlier=Release("0.9.2"))
+    assert done.text == text
+
+
+def test_false_of_a_plain_switch_says_nothing_and_stays() -> None:
+    text = "model: a/b\ndisable-log-stats: false\n"
+    assert rewrite(text, "serve.yaml", Release("0.8.5")).text == text
