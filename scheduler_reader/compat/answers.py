@@ -38,6 +38,7 @@ class Answer:
     hardware: tuple[tuple[str, str, Cell], ...]  # feature, hardware, what the pages say
     page: str | None
     status: Status | None = None
+    undocumented_gpu: str | None = None  # asked for, and the pages have no column for it
 
 
 def whole_matrix(release: Release) -> Answer:
@@ -107,6 +108,7 @@ def together(features: Sequence[Feature], release: Release, gpu: Gpu | None = No
         hardware=hardware,
         page=documentation_page(release),
         status=min(statuses, key=WORST_FIRST.index, default="yes"),
+        undocumented_gpu=gpu.title if gpu and generation(gpu) not in all_hardware() else None,
     )
 
 

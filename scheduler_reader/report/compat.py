@@ -30,6 +30,7 @@ def render(answer: Answer) -> str:
         "pairs": [_pair(pair) for pair in answer.pairs],
         "unknown_pairs": [list(pair) for pair in answer.open_pairs],
         "absent": [feature.name for feature in answer.absent],
+        "undocumented_gpu": answer.undocumented_gpu,
         "hardware": [
             {"feature": name, "hardware": kind, **_cell(cell)}
             for name, kind, cell in answer.hardware

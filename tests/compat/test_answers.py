@@ -65,6 +65,9 @@ def test_hardware_counts_where_a_gpu_is_named() -> None:
     wanted = [find_feature("chunked-prefill"), find_feature("lora")]
     assert together(wanted, Release("0.18.0"), find_gpu("v100")).status == "no"
     assert together(wanted, Release("0.18.0"), find_gpu("h100")).status == "yes"
+    blackwell = together(wanted, Release("0.18.0"), find_gpu("b200"))
+    assert (blackwell.status, blackwell.hardware) == ("yes", ())
+    assert blackwell.undocumented_gpu == find_gpu("b200").title
 
 
 def test_a_pair_that_nobody_speaks_of_is_unknown() -> None:

@@ -61,6 +61,9 @@ def _blocks(answer: Answer) -> Iterator[Block]:
     yield from _pairs(answer)
     yield from _unknown(answer)
     yield from _hardware(answer)
+    if answer.undocumented_gpu:
+        yield BLANK
+        yield paragraph(f"The documentation has no column for {answer.undocumented_gpu}.")
     if answer.page:
         yield BLANK
         yield paragraph(("documentation  ", "dim"), f"vLLM {answer.release.name}, {answer.page}")
