@@ -10,17 +10,36 @@ from scheduler_reader.capacity.modules import Matrix, layer_matrices
 
 
 def draft_layers(inputs: CapacityInputs) -> int:
-    """Attention layers that the draft adds to the last pipeline stage.
+    """Attention layers like the model's own that the draft adds to the last pipeline stage.
 
-    Raises `MissingFactError` for methods whose draft is a model of its own.
+    Raises `MissingFactError` for methods whose draft is not known.
     """
     method = inputs.draft_method
-    if method is None:
+    if method is None or inputs.draft_model is not None:
         return 0
     known = table()["draft_layers"]
     if method not in known:
         raise MissingFactError(f"the memory of the draft of speculative method {method}")
     return int(known[method])
+
+
+def of_draft_model(inputs: CapacityInputs) -> CapacityInputs | None:
+    """The inputs of a draft that is a model of its own, on the ranks of the last stage.
+
+    Source: vllm/config/speculative.py, draft_tensor_parallel_size is the target's by default.
+    """
+    if inputs.draft_model is None:
+        return None
+    return inputs.changed(
+        model=inputs.draft_model,
+        quantization=inputs.draft_model.quantization,
+        pipeline_parallel=1,
+        draft_method=None,
+        draft_model=None,
+        lora_rows=0,
+        offload_bytes=0.0,
+        loads_encoder=False,
+    )
 
 
 def draft_matrices(inputs: CapacityInputs) -> Iterator[Matrix]:

@@ -7,7 +7,7 @@ from typing import Any
 
 from scheduler_reader.capacity.constants import table, value_at
 from scheduler_reader.knowledge.gpus import Gpu
-from scheduler_reader.knowledge.models import ModelFacts
+from scheduler_reader.knowledge.models import ModelFacts, find_model
 from scheduler_reader.knowledge.quantization import Quantization, from_flag
 from scheduler_reader.knowledge.versions import Release
 from scheduler_reader.resolve.engine import ResolvedEngine
@@ -47,6 +47,7 @@ class CapacityInputs:
     caches_prefixes: bool
     state_dtype: str  # of the recurrent state of mamba and linear-attention layers
     draft_method: str | None  # speculative decoding
+    draft_model: ModelFacts | None  # where the draft is a model of its own
     draft_tokens: int
     lora_rows: int  # rows of each LoRA matrix kept for every linear layer: adapters x rank
     kv_cache_memory_bytes: int | None
@@ -120,6 +121,7 @@ def _read(engine: ResolvedEngine, model: ModelFacts) -> CapacityInputs:
         caches_prefixes=bool(_optional(engine, "enable_prefix_caching")),
         state_dtype=_state_dtype(engine, model),
         draft_method=_optional(engine, "speculative_method"),
+        draft_model=_draft_model(engine),
         draft_tokens=int(_optional(engine, "num_speculative_tokens") or 0),
         lora_rows=_lora_rows(engine),
         kv_cache_memory_bytes=_optional(engine, "kv_cache_memory_bytes"),
@@ -207,6 +209,17 @@ def _hybrid_manager_off(engine: ResolvedEngine, model: ModelFacts) -> bool:
             ("kv_transfer_config", "groups_with_connectors"),
         )
     )
+
+
+def _draft_model(engine: ResolvedEngine) -> ModelFacts | None:
+    if _optional(engine, "speculative_method") != "draft_model":
+        return None
+    config = _optional(engine, "speculative_config") or {}
+    name = config.get("model") or _optional(engine, "speculative_model")
+    found = find_model(str(name))
+    if isinstance(found, Unknown):
+        raise MissingFactError(f"the draft model {found.reason}")
+    return found.facts
 
 
 def _context_parallel(engine: ResolvedEngine) -> int:

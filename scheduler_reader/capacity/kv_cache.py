@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from scheduler_reader.capacity.constants import table, value_at
-from scheduler_reader.capacity.draft import draft_layers
+from scheduler_reader.capacity.draft import draft_layers, of_draft_model
 from scheduler_reader.capacity.inputs import CapacityInputs, MissingFactError
 from scheduler_reader.capacity.kv_layers import RECURRENT, KvLayer, KvLayoutError
 from scheduler_reader.capacity.kv_pool import KvLayout, worker_layouts
@@ -50,7 +50,11 @@ def stage_layers(inputs: CapacityInputs, stage: Stage) -> dict[int, KvLayer]:
     if not set(kinds.values()) - set(RECURRENT):
         raise MissingFactError(f"{model.id} has no attention layers on a pipeline stage")
     of_kind = _layer_kinds(inputs, kinds)
-    return {number: of_kind[kind] for number, kind in kinds.items()}
+    layers = {number: of_kind[kind] for number, kind in kinds.items()}
+    if stage.is_last and (alone := of_draft_model(inputs)):
+        drafting = stage_layers(alone, stages(alone.model.layers, 1)[0])
+        layers |= {model.layers + number: layer for number, layer in drafting.items()}
+    return layers
 
 
 def _layer_kinds(

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from fnmatch import fnmatchcase
 from math import ceil
 
-from scheduler_reader.capacity.draft import draft_matrices
+from scheduler_reader.capacity.draft import draft_matrices, of_draft_model
 from scheduler_reader.capacity.encoder import encoder_elements
 from scheduler_reader.capacity.inputs import CapacityInputs
 from scheduler_reader.capacity.modules import (
@@ -108,7 +108,12 @@ def _lora_bytes(inputs: CapacityInputs, stage: Stage) -> float:
 
 
 def _draft_bytes(inputs: CapacityInputs, stage: Stage) -> float:
-    return sum(_bytes(inputs, matrix) for matrix in draft_matrices(inputs)) * stage.is_last
+    """What drafts for speculation: layers like the model's own, or a model of its own."""
+    if not stage.is_last:
+        return 0.0
+    if alone := of_draft_model(inputs):
+        return weight_bytes(alone, stages(alone.model.layers, 1)[0])
+    return sum(_bytes(inputs, matrix) for matrix in draft_matrices(inputs))
 
 
 def _layer_sizes(inputs: CapacityInputs, stage: Stage) -> Iterator[float]:

@@ -79,6 +79,7 @@ def inputs_of(model: ModelFacts, **changes: Any) -> CapacityInputs:
         "caches_prefixes": True,
         "state_dtype": "bfloat16",
         "draft_method": None,
+        "draft_model": None,
         "draft_tokens": 0,
         "lora_rows": 0,
         "kv_cache_memory_bytes": None,

@@ -124,3 +124,11 @@ def test_window_layers_with_heads_of_their_own_and_shorter_values() -> None:
     found = only_layout(model=model)
     assert {group.kind: group.block_size for group in found.groups} == {"full": 32, "sliding": 16}
     assert found.block_bytes == 16 * 8 * (192 + 128) * 2
+
+
+def test_a_draft_model_brings_its_own_layers() -> None:
+    """70B with 8B to draft: 80 and 32 layers of the same heads in one group."""
+    inputs = inputs_of(LLAMA_70B, draft_method="draft_model", draft_model=LLAMA_8B)
+    (found,) = layouts(inputs)
+    assert [len(group.layers) for group in found.groups] == [112]
+    assert found.bytes_per_token == 112 * 2 * 8 * 128 * 2

@@ -200,3 +200,9 @@ def test_weights_that_are_quantized_while_loading_are_not_those_of_the_files() -
     model = replace(LLAMA_8B, stored=StoredWeights(10**12, 0, 0))
     found = gib(inputs_of(model, quantization=online))
     assert found == gib(inputs_of(LLAMA_8B, quantization=online))
+
+
+def test_a_draft_model_stands_beside_the_target() -> None:
+    drafting = inputs_of(LLAMA_70B, draft_method="draft_model", draft_model=LLAMA_8B)
+    both = gib(inputs_of(LLAMA_70B)) + gib(inputs_of(LLAMA_8B))
+    assert gib(drafting) == pytest.approx(both)
