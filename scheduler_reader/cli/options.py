@@ -47,7 +47,7 @@ WorkloadName = Annotated[
     typer.Option(
         "--workload",
         metavar="W",
-        help="A preset (list workloads) or a JSON or YAML file.",
+        help="A preset (list workloads), a JSON or YAML file, or a trace (.jsonl, .csv).",
         rich_help_panel=LOAD,
     ),
 ]

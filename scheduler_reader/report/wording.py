@@ -8,6 +8,7 @@ import re
 import shlex
 from collections.abc import Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from scheduler_reader.assessment import Assessment
@@ -135,6 +136,12 @@ def workload_text(workload: Workload) -> str:
         f"{_lengths_text(workload.output_tokens)} out"
     )
     parts = [load, lengths, plural(workload.num_requests, "request")]
+    if workload.trace is not None:
+        parts[-1] += f" of {Path(workload.trace).name}"
+    if isinstance(workload.arrival, dict):
+        parts += [f"arrivals {law} {count(size)}" for law, size in workload.arrival.items()]
+    if workload.shared_prefix_tokens:
+        parts.append(f"{workload.shared_prefix_tokens:,} tokens shared by all")
     if workload.prefix_cache_hit_rate:
         parts.append(f"prefix-cache hit rate {workload.prefix_cache_hit_rate:.0%}")
     return ", ".join(parts)

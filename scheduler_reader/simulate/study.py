@@ -20,6 +20,7 @@ from scheduler_reader.simulate.modes import (
 from scheduler_reader.simulate.setup import Setup
 from scheduler_reader.workload import Slo
 
+OVERLOAD = 0.05  # share of the offered rate by which the queue must grow to be called that
 NOTICEABLE = 0.02  # difference of hit rates that is worth a note
 
 
@@ -43,7 +44,7 @@ class Study(NamedTuple):
         notes = list(self.setup.notes)
         for run in self.runs:
             notes += [f"{run.mode}: {note}" for note in run.notes]
-            notes += _stuck(run, self.setup)
+            notes += [*_stuck(run, self.setup), *_overload(run, self.setup)]
         notes += self._hit_rate()
         if self.bounds.refused:
             notes.append(
@@ -87,6 +88,18 @@ def study(
         if is_stopped():
             break
     return Study(setup, slo, bounds, tuple(runs), is_stopped())
+
+
+def _overload(run: ModeRun, setup: Setup) -> list[str]:
+    """Whether an open loop offers more than the mode serves."""
+    offered = (setup.workload.rate or 0.0) * setup.replicas
+    growth = run.metrics.queue_growth_per_s
+    if setup.workload.protocol == "closed-loop" or growth < OVERLOAD * offered:
+        return []
+    return [
+        f"{run.mode}: offered {offered:.3g} requests/s, served {run.metrics.requests_per_s:.3g}: the "
+        f"queue grows by {growth:.2g} a second, so latencies say how long the run was, nothing else"
+    ]
 
 
 def _stuck(run: ModeRun, setup: Setup) -> list[str]:
