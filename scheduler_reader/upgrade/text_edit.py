@@ -76,8 +76,8 @@ class Place:
 def find(text: Text, origin: Origin, option: str) -> Place:
     """The place of an option whose name is `option` (`--swap-space`).
 
-    Raises `NotEditable` where the file does not have it in these words: a chart's own key, a
-    variable, a name cut short.
+    A word that comes out of a variable is looked for in the whole text.  Raises `NotEditable`
+    where the file does not have it in these words: a chart's own key, a name cut short.
     """
     if origin.line is None or origin.column is None or origin.line > len(text.lines):
         raise NotEditable("its place in the file is not known; change it by hand")
@@ -86,6 +86,21 @@ def find(text: Text, origin: Origin, option: str) -> Place:
         match = pattern.match(line, origin.column - 1)
         if match and _plain(match["name"]) == _plain(option):
             return Place(text, origin.line, match.start("name"), match["name"], is_key)
+    return _only_place(text, option)
+
+
+def _only_place(text: Text, option: str) -> Place:
+    """Where the option's word stands, if it stands in the file once: `ARGS="--swap-space 4"`."""
+    name = re.escape(_plain(option)).replace("\\-", "[-_]")
+    word = re.compile(rf"(?<![\w-])--{name}(?![\w-])")
+    places = [
+        Place(text, number, match.start(), match[0], is_key=False)
+        for number, line in enumerate(text.lines, 1)
+        if not line.lstrip().startswith("#")
+        for match in word.finditer(line)
+    ]
+    if len(places) == 1:
+        return places[0]
     raise NotEditable("the file does not have it in these words; change it where it comes from")
 
 

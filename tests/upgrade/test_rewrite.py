@@ -115,7 +115,7 @@ def test_a_successor_that_the_release_does_not_have_is_taken_back() -> None:
     [
         ("vllm serve a/b --speculative-model '[ngram]'\n", "a method, not a model"),
         ("vllm serve a/b --task embed\n", "no single successor"),
-        ("SWAP='--swap-space 4'\nvllm serve a/b $SWAP\n", "change it where it comes from"),
+        ("SWAP='--swap-space 4'\nvllm serve a/b $SWAP\n", "by hand"),
         ("vllm serve a/b --swap-space 4\n", "by hand"),
     ],
 )
@@ -124,6 +124,19 @@ def test_an_unsafe_edit_is_refused(text: str, reason: str) -> None:
     assert done.text == text
     assert [one.is_done for one in done.rewrites] == [False]
     assert reason in str(done.rewrites[0].reason)
+
+
+def test_an_option_out_of_a_variable_is_renamed_where_it_stands() -> None:
+    text = (
+        "# --guided-decoding-backend was set by hand\n"
+        'ARGS="--port 80 --guided-decoding-backend xgrammar"\n'
+        "vllm serve a/b $ARGS\n"
+    )
+    done = rewrite(text, "serve.sh", Release("0.18.0"))
+    assert (
+        done.text.splitlines()[1] == 'ARGS="--port 80 --structured-outputs-config.backend xgrammar"'
+    )
+    assert not done.is_refused
 
 
 def test_a_value_given_twice_is_not_merged() -> None:
