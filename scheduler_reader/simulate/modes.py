@@ -182,4 +182,4 @@ def _served(
 
 def _decoded(result: SimulationResult) -> int:
     """Tokens that decode steps put out: all but each request's first."""
-    return sum(gap.count for record in result.records for gap in record.gaps)
+    return sum(max(record.output_tokens - 1, 0) for record in result.records)

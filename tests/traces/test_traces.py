@@ -6,9 +6,12 @@ from itertools import islice
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from scheduler_reader.errors import InputError
 from scheduler_reader.traces import TraceRow, measure, read_trace
+from scheduler_reader.traces.prefixes import HashChains
 from scheduler_reader.workload import load_workload
 
 EXAMPLES = Path(__file__).parents[2] / "examples" / "traces"
@@ -136,3 +139,22 @@ def test_every_example_is_a_workload(file):
     load = load_workload(str(file))
     assert load.protocol == "open-loop" and load.arrival == "trace" and load.name == file.name
     assert load.num_requests == sum(1 for _ in read_trace(str(file)))
+
+
+@given(st.lists(st.lists(st.integers(0, 2), min_size=1, max_size=6), min_size=2, max_size=12))
+def test_requests_of_a_group_do_share_their_prefix(paths):
+    """Whatever the tree of blocks: no prefix group claims a token that its requests differ in."""
+    known: dict[tuple[int, ...], int] = {}
+    chains = HashChains()
+    placed = []
+    for path in paths:
+        ids = [known.setdefault(tuple(path[: n + 1]), len(known)) for n in range(len(path))]
+        group, tokens = chains.place(ids, 512 * len(ids))
+        placed.append((group, tokens, ids))
+    for group, tokens, ids in placed:
+        assert 0 <= tokens <= 512 * len(ids)
+        for other, more, others in placed:
+            common = 0
+            while common < min(len(ids), len(others)) and ids[common] == others[common]:
+                common += 1
+            assert other != group or 512 * common >= min(tokens, more)
