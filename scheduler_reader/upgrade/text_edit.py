@@ -168,7 +168,25 @@ def remove(place: Place, has_value: bool) -> Text:
         following = place.text.lines[place.line].rstrip("\r\n")
         if _LIST_VALUE.fullmatch(following):
             return place.text.without(place.line, 2)
-    return _cut_words(place, has_value)
+    return _cut_items(place, has_value) or _cut_words(place, has_value)
+
+
+def _cut_items(place: Place, has_value: bool) -> Text | None:
+    """Cut `"--option", "value"` out of a list in brackets; None where it is no item of one."""
+    line = place.text.lines[place.line - 1]
+    quote = line[place.start - 1] if place.start and line[place.start - 1] in "\"'" else ""
+    start = place.start - len(quote)
+    value = r"""[ \t]*,[ \t]*("[^"]*"|'[^']*'|[^\s,\]"']+)""" if has_value else ""
+    item = re.compile(rf"{quote}[\w-]+(=[^\"',\]]*{quote}|{quote}{value})")
+    match, before = item.match(line, start), re.search(r"[\[,][ \t]*$", line[:start])
+    if match is None or before is None:
+        return None
+    after = re.compile(r"[ \t]*(,[ \t]*|(?=\]))").match(line, match.end())
+    if after is None:
+        return None
+    if not after[1] and before[0].startswith(","):
+        return place.text.replaced(place.line, before.start(), match.end(), "")
+    return place.text.replaced(place.line, start, after.end(), "")
 
 
 def _cut_words(place: Place, has_value: bool) -> Text:

@@ -245,3 +245,18 @@ def test_false_in_a_config_file_is_put_into_words_where_it_was_in_force() -> Non
 def test_false_of_a_plain_switch_says_nothing_and_stays() -> None:
     text = "model: a/b\ndisable-log-stats: false\n"
     assert rewrite(text, "serve.yaml", Release("0.8.5")).text == text
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ('"--swap-space", "4", "--port", "80"', '"--port", "80"'),
+        ('"--port", "80", "--swap-space", "4"', '"--port", "80"'),
+        ('"--port", "80", "--swap-space=4", "--seed", "1"', '"--port", "80", "--seed", "1"'),
+        ('"--port", "80", "--disable-log-requests"', '"--port", "80"'),
+    ],
+)
+def test_an_item_is_cut_out_of_a_list_in_brackets(before: str, after: str) -> None:
+    head = 'FROM vllm/vllm-openai:v0.9.2\nCMD ["--model", "a/b", '
+    done = rewrite(f"{head}{before}]\n", "Dockerfile", Release("0.18.0"))
+    assert done.text == f"{head}{after}]\n"
