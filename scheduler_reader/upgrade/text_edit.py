@@ -190,14 +190,33 @@ def _cut_items(place: Place, has_value: bool) -> Text | None:
 
 
 def _cut_words(place: Place, has_value: bool) -> Text:
-    """Cut `--option value` out of a command line that goes on behind it."""
+    """Cut `--option value` out of a command line, at its end with what continued the line."""
     value = r"(=[^\s\"'\\$]+|[ \t]+[^\s\"'\\$-][^\s\"'\\$]*)" if has_value else ""
     line = place.text.lines[place.line - 1]
     before = line[: place.start]
-    found = re.compile(rf"{value}(?P<gap>[ \t]+)(?=\S)").match(line, place.end)
-    if found is None or not before or not before.endswith((" ", "\t")):
+    found = re.compile(rf"{value}(?P<gap>[ \t]*)(?P<next>\S?)").match(line, place.end)
+    if found is None or (before and not before.endswith((" ", "\t"))):
         raise NotEditable("it cannot be cut out of its line safely; take it out by hand")
-    return place.text.replaced(place.line, place.start, found.end(), "")
+    if found["next"] and found["gap"] and before:
+        return place.text.replaced(place.line, place.start, found.end("gap"), "")
+    kept = before.rstrip(" \t")
+    if found["next"] not in ("", "'", '"') or found["gap"]:
+        raise NotEditable("it cannot be cut out of its line safely; take it out by hand")
+    if kept:
+        return place.text.replaced(place.line, len(kept), found.end("gap"), "")
+    return _without_last_line(place)
+
+
+def _without_last_line(place: Place) -> Text:
+    """The text without a line that ends a command, and without the backslash before it."""
+    if place.line < 2 or place.rest.rstrip().endswith(("'", '"')):
+        raise NotEditable("it cannot be cut out of its line safely; take it out by hand")
+    previous = place.text.lines[place.line - 2]
+    continued = re.fullmatch(r"(?s)(.*\S)[ \t]*\\([\r\n]*)", previous)
+    if continued is None:
+        raise NotEditable("it cannot be cut out of its line safely; take it out by hand")
+    shortened = place.text.with_line(place.line - 1, continued[1] + continued[2])
+    return shortened.without(place.line)
 
 
 def _new_name(text: Text, place: Place) -> str:

@@ -115,8 +115,7 @@ def test_a_successor_that_the_release_does_not_have_is_taken_back() -> None:
     [
         ("vllm serve a/b --speculative-model '[ngram]'\n", "a method, not a model"),
         ("vllm serve a/b --task embed\n", "no single successor"),
-        ("SWAP='--swap-space 4'\nvllm serve a/b $SWAP\n", "by hand"),
-        ("vllm serve a/b --swap-space 4\n", "by hand"),
+        ("vllm serve a/b --swap-space $GIB\n", "by hand"),
     ],
 )
 def test_an_unsafe_edit_is_refused(text: str, reason: str) -> None:
@@ -260,3 +259,16 @@ def test_an_item_is_cut_out_of_a_list_in_brackets(before: str, after: str) -> No
     head = 'FROM vllm/vllm-openai:v0.9.2\nCMD ["--model", "a/b", '
     done = rewrite(f"{head}{before}]\n", "Dockerfile", Release("0.18.0"))
     assert done.text == f"{head}{after}]\n"
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ("vllm serve a/b --swap-space 4\n", "vllm serve a/b\n"),
+        ("vllm serve a/b \\\n  --port 80 \\\n  --swap-space 4\n", "vllm serve a/b \\\n  --port 80\n"),
+        ("vllm serve a/b \\\n  --port 80 --swap-space=4\necho\n", "vllm serve a/b \\\n  --port 80\necho\n"),
+        ('A="--port 80 --swap-space 4"\nvllm serve a/b $A\n', 'A="--port 80"\nvllm serve a/b $A\n'),
+    ],
+)  # fmt: skip
+def test_an_option_at_the_end_of_a_command(before: str, after: str) -> None:
+    assert rewrite(before, "serve.sh", Release("0.18.0")).text == after
