@@ -46,13 +46,16 @@ class Session:
 
     def __init__(self, progress: Progress | None) -> None:
         self._progress = progress
+        self._tasks: dict[Mode, TaskID] = {}
         self.is_stopped = False
 
     def watch(self, requests: int, mode: Mode, source: Source) -> Source:
-        """The source of one mode, with its line in the progress display."""
-        task = None
+        """The source of one mode, with its line in the progress display; a mode may start again."""
+        task = self._tasks.get(mode)
         if self._progress is not None:
-            task = self._progress.add_task(TITLES[mode], total=requests)
+            if task is None:
+                task = self._tasks[mode] = self._progress.add_task(TITLES[mode], total=requests)
+            self._progress.reset(task)
         return Watched(source, self, task)
 
     def advance(self, task: TaskID | None) -> None:

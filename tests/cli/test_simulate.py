@@ -8,6 +8,7 @@ from functools import partial
 from pathlib import Path
 
 import pytest
+from rich.progress import Progress
 
 from scheduler_reader.cli import main
 from scheduler_reader.cli.progress import Session, session
@@ -141,3 +142,15 @@ def test_an_interruption_shows_what_was_done(served):
     assert done.notes[-1] == (
         "interrupted: naive served 8 of 640 requests, and no further mode was run"
     )
+
+
+def test_a_mode_that_starts_again_keeps_its_line_of_progress():
+    progress = Progress(disable=True)
+    current = Session(progress)
+    for _ in range(2):
+        clients = ClosedLoop([Arrival(n, None, 5, 5) for n in range(3)], concurrency=1)
+        source = current.watch(3, Mode.chunked, clients)
+        source.take()
+        source.finished(1.0)
+    (task,) = progress.tasks
+    assert (task.description, task.completed, task.total) == ("continuous+chunked", 1, 3)
