@@ -145,6 +145,7 @@ def simulate(
         changes={name: value for name, value in changes.items() if value is not None},
         slo=read_slo(slo_ttft_ms, slo_itl_ms, slo_tpot_ms),
         modes=tuple(each for each in Mode if Modes.all in asked or Modes(each.value) in asked),
+        needs_timeline=timeline is not None,
     )
     files, unreadable = read_inputs(configs or [], context.obj)
     engines = [engine for file in files for engine in file.engines if not engine.is_unreadable]

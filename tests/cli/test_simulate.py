@@ -76,6 +76,7 @@ def test_a_trace_is_a_workload(trace, capsys):
         (("--timeline", "x.svg"), 2, "--timeline x.svg: the name must end with .html or .json"),
         (("--plot", "x.pdf"), 2, "--plot x.pdf: the name must end with .png or .svg"),
         (("--format", "steps"), 2, "--format steps is for --case FILE"),
+        (("--timeline", "x.html", "--requests", "9999"), 2, "add --requests 2000"),
         (("--workload", "none.csv"), 2, "'none.csv' is no workload file and no preset"),
     ],
 )

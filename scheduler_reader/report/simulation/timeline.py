@@ -50,21 +50,12 @@ def lines(
     usable = max(result.num_blocks - 1, 1)
     used = _highest(result, [sample.used_blocks for sample in result.samples], columns)
     waiting = _highest(result, [sample.waiting for sample in result.samples], columns)
-    deepest = max(*waiting, 1)
     yield (("    KV ", "dim"), (_levels(used, usable, glyphs), "note"))
-    yield (("  wait ", "dim"), (_levels(waiting, deepest, glyphs), "note"))
-    yield (
-        (
-            f"{'':{LABEL}}{glyphs.waiting} waiting  {glyphs.prefill} prefill  {glyphs.decode} decode  ",
-            "",
-        ),
-        (f"{glyphs.preempted} preempted", ""),
-    )
-    share = max(used) / usable
-    yield (
-        (f"{'':{LABEL}}KV: at most {share:.0%} of {usable:,} blocks; ", ""),
-        (f"waiting: at most {max(waiting):,}", ""),
-    )
+    yield (("  wait ", "dim"), (_levels(waiting, max(*waiting, 1), glyphs), "note"))
+    legend = "  ".join(f"{getattr(glyphs, kind)} {kind}" for kind in STYLES)
+    peaks = f"KV: at most {max(used) / usable:.0%} of {usable:,} blocks; waiting: at most {max(waiting):,}"
+    for line in (legend, peaks):
+        yield ((" " * LABEL + line, ""),)
 
 
 def _spread(numbers: Sequence[int], most: int) -> list[int]:
