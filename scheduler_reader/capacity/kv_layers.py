@@ -104,7 +104,10 @@ def cut_groups(
             raise KvLayoutError(_two_sizes(layers, release))
         return (_group(layers, list(layers)),)
     if not keeps_windows:
-        raise KvLayoutError("the layers cannot share one group with the hybrid manager off")
+        raise KvLayoutError(
+            f"vLLM {release.name} keeps layers this unlike only with the hybrid KV cache manager, which "
+            "is off or not there yet"
+        )
     same_page = with_one_page(layers, release)
     buckets: dict[KvLayer, list[int]] = {}
     for number, layer in same_page.items():

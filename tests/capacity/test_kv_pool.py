@@ -82,7 +82,7 @@ def test_with_the_hybrid_manager_off_windows_keep_everything() -> None:
 
 
 def test_states_cannot_be_promoted() -> None:
-    with pytest.raises(KvLayoutError, match="hybrid manager off"):
+    with pytest.raises(KvLayoutError, match="only with the hybrid KV cache manager"):
         pool(numbered((12, FULL), (36, STATE)), keeps_windows=False)
 
 
