@@ -6,6 +6,7 @@ import yaml
 
 from scheduler_reader.parse.deployment import Deployment
 from scheduler_reader.parse.input_file import InputFile
+from scheduler_reader.parse.quantity import whole_number
 from scheduler_reader.parse.yaml_arguments import plain_text
 from scheduler_reader.parse.yaml_nodes import entries, items, place
 from scheduler_reader.value import Known, Unknown, Value
@@ -42,4 +43,5 @@ def _named(node: yaml.Node) -> list[tuple[str, int]]:
 
 
 def _count(text: str) -> int:
-    return int(text) if text.strip().isdigit() else 1
+    number = whole_number(text)
+    return 1 if number is None else number

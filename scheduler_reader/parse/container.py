@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from scheduler_reader.knowledge.flags import any_release_table
 from scheduler_reader.parse.deployment import Deployment
@@ -21,7 +21,7 @@ from scheduler_reader.parse.image_version import (
 )
 from scheduler_reader.parse.serve_command import called_script, program
 from scheduler_reader.parse.source import Entrypoint, Problem, Word
-from scheduler_reader.value import Known, Origin, Value
+from scheduler_reader.value import Known, Origin, Unknown, Value
 
 # Programs in a vLLM image that are known to start no engine by themselves.
 NO_ENGINE = frozenset(
@@ -55,6 +55,15 @@ class Container:
         if self.image is None or self.image.unknown:
             return None
         return known_release(release_of_image(self.image.text), self.image.origin)
+
+    @property
+    def surroundings(self) -> Deployment | None:
+        """What the file says of the container's place, with the image where it is vLLM's."""
+        image = self.image
+        if self.deployment is None or image is None or not is_vllm_image(image.text):
+            return self.deployment
+        named = Unknown(image.unknown) if image.unknown else Known(image.text, image.origin)
+        return replace(self.deployment, image=named)
 
 
 def image_arguments(container: Container) -> tuple[Entrypoint, tuple[Word, ...]] | None:

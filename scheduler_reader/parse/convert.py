@@ -55,7 +55,7 @@ def convert_leniently(flag: Flag, text: str) -> Any:
         pass
     if takes_json(flag) and KEY_VALUE_PAIRS.fullmatch(text):
         return key_value_pairs(text)
-    if flag.name == "--compilation-config" and text.isdigit():
+    if flag.name == "--compilation-config" and re.fullmatch("[0-9]{1,3}", text):
         return {"level": int(text)}
     return text
 

@@ -21,16 +21,19 @@ class Probe(NamedTuple):
     period_s: Value[float]
     failure_threshold: Value[int]
     seconds_until_failed: Value[float]  # from the start of the container, if it never answers
+    port: Value[int] | None = None  # asked for; None: not told, or perhaps another container's
 
 
 @dataclass(frozen=True, slots=True)
 class Deployment:
     """The surroundings of one replica of an engine."""
 
+    image: Value[str] | None = None  # the reference, where it names vLLM
     replicas: Value[int] | None = None
     gpu_request: Value[int] | None = None  # GPUs that one replica asks for
     gpu_product: Value[str] | None = None  # node label or product text: `nvidia-h100-80gb`
     shared_memory_bytes: Value[int] | None = None  # size of /dev/shm
+    has_unlimited_shared_memory: bool = False  # a memory volume without a limit of its own
     uses_host_ipc: Value[bool] | None = None  # /dev/shm is the host's
     cpu_limit: Value[float] | None = None  # cores
     memory_limit_bytes: Value[int] | None = None

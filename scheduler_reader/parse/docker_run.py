@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from scheduler_reader.parse.container import Container
 from scheduler_reader.parse.deployment import Deployment
 from scheduler_reader.parse.image_version import is_vllm_image
-from scheduler_reader.parse.quantity import cores, docker_bytes
+from scheduler_reader.parse.quantity import cores, docker_bytes, whole_number
 from scheduler_reader.parse.serve_command import program
 from scheduler_reader.parse.source import Word
 from scheduler_reader.value import Known, Unknown, Value
@@ -147,12 +147,14 @@ def gpus_of_docker(word: Word) -> Value[int]:
     text = word.text.strip("\"'")
     if word.unknown or text in {"all", "-1"}:
         return Unknown(word.unknown or "all GPUs of the host", word.origin)
-    if text.isdigit():
-        return Known(int(text), word.origin)
+    number = whole_number(text)
+    if number is not None:
+        return Known(number, word.origin)
     for part in text.split(",capabilities")[:1]:
         key, _, devices = part.partition("=")
         if key == "device":
             return Known(len(devices.split(",")), word.origin)
-        if key == "count" and devices.isdigit():
-            return Known(int(devices), word.origin)
+        number = whole_number(devices)
+        if key == "count" and number is not None:
+            return Known(number, word.origin)
     return Unknown(f"{word.text} names no number of GPUs", word.origin)

@@ -31,6 +31,7 @@ PRODUCT_LABELS = (
 )
 # Kubernetes API reference, Probe v1: what counts where a field is not given.
 INITIAL_DELAY_S, PERIOD_S, FAILURES = 0, 10, 3
+NO_LIMIT = Unknown("/dev/shm has no sizeLimit of its own")
 KINDS: tuple[ProbeKind, ...] = ("startup", "liveness", "readiness")
 
 
@@ -41,17 +42,19 @@ def pod_deployment(
     resources = child(container, "resources")
     limits, requests = child(resources, "limits"), child(resources, "requests")
     host_ipc = child(pod_spec, "hostIPC")
+    shared_memory = _shared_memory(pod_spec, container, file)
     return Deployment(
         replicas=count(_word(replicas, file)),
         gpu_request=_gpus(limits, file) or _gpus(requests, file),
         gpu_product=_product(pod_spec, file),
-        shared_memory_bytes=_shared_memory(pod_spec, container, file),
+        shared_memory_bytes=shared_memory,
+        has_unlimited_shared_memory=shared_memory is NO_LIMIT,
         uses_host_ipc=(
             Known(plain_text(host_ipc) == "true", place(host_ipc, file)) if host_ipc else None
         ),
         cpu_limit=cores(_word(child(limits, "cpu"), file)),
         memory_limit_bytes=kubernetes_bytes(_word(child(limits, "memory"), file)),
-        probes=dict(_probes(container, file)),
+        probes=dict(_probes(container, file, is_alone=_is_alone(pod_spec))),
     )
 
 
@@ -114,11 +117,21 @@ def _shared_memory(pod_spec: yaml.Node, container: yaml.Node, file: InputFile) -
         limit = child(directory, "sizeLimit")
         if limit is not None:
             return kubernetes_bytes(_word(limit, file))
-        return Unknown("/dev/shm has no sizeLimit of its own", place(volume, file))
+        return NO_LIMIT
     return None
 
 
-def _probes(container: yaml.Node, file: InputFile) -> Iterator[tuple[ProbeKind, Probe]]:
+def _is_alone(pod_spec: yaml.Node) -> bool:
+    """Whether a pod has one container, and none beside it that was started before."""
+    others = child(pod_spec, "initContainers")
+    return len(items(child(pod_spec, "containers"))) == 1 and not any(
+        child(other, "restartPolicy") for other in items(others)
+    )
+
+
+def _probes(
+    container: yaml.Node, file: InputFile, *, is_alone: bool
+) -> Iterator[tuple[ProbeKind, Probe]]:
     for kind in KINDS:
         node = child(container, f"{kind}Probe")
         if not isinstance(node, yaml.MappingNode):
@@ -129,7 +142,18 @@ def _probes(container: yaml.Node, file: InputFile) -> Iterator[tuple[ProbeKind, 
         total = derive(
             lambda start, every, times: float(start + every * times), delay, period, failures
         )
-        yield kind, Probe(derive(float, delay), derive(float, period), failures, total)
+        port = _port(node, container, file) if is_alone else None
+        yield kind, Probe(derive(float, delay), derive(float, period), failures, total, port)
+
+
+def _port(probe: yaml.Node, container: yaml.Node, file: InputFile) -> Value[int] | None:
+    """The port a probe asks; a name is looked up among the ports of the container."""
+    node = child(probe, "httpGet", "port") or child(probe, "tcpSocket", "port")
+    name = plain_text(node)
+    for port in items(child(container, "ports")):
+        if name is not None and plain_text(child(port, "name")) == name:
+            node = child(port, "containerPort")
+    return count(_word(node, file))
 
 
 def _number(node: yaml.Node, key: str, default: int, file: InputFile) -> Value[int]:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import re
+from math import inf
 
 from scheduler_reader.parse.source import Word
 from scheduler_reader.value import Known, Unknown, Value
 
+MAX_DIGITS = 18
 NUMBER = re.compile(r"([\d.]+(?:[eE][+-]?\d+)?)\s*([A-Za-z]*)")
 BINARY = {"k": 2**10, "m": 2**20, "g": 2**30, "t": 2**40}
 SUFFIXES = {"": 1.0, "m": 1e-3, "k": 1e3, "M": 1e6, "G": 1e9, "T": 1e12, "P": 1e15}
@@ -40,9 +42,16 @@ def count(word: Word | None) -> Value[int] | None:
     """A whole number such as replicas or GPUs."""
     if word is None or word.unknown:
         return None if word is None else Unknown(str(word.unknown), word.origin)
-    if not word.text.strip().isdigit():
+    number = whole_number(word.text)
+    if number is None:
         return Unknown(f"{word.text!r} is no whole number", word.origin)
-    return Known(int(word.text), word.origin)
+    return Known(number, word.origin)
+
+
+def whole_number(text: str) -> int | None:
+    """The number that decimal digits write; None for other text, and for more digits than a count has."""
+    digits = text.strip()
+    return int(digits) if digits.isdecimal() and len(digits) <= MAX_DIGITS else None
 
 
 def _quantity(word: Word | None) -> Value[float] | None:
@@ -55,9 +64,12 @@ def _quantity(word: Word | None) -> Value[float] | None:
         return Unknown(f"{word.text!r} is no quantity", word.origin)
     factor = BINARY[suffix[:-1].lower()] if is_binary else SUFFIXES[suffix]
     try:
-        return Known(float(match[1]) * factor, word.origin)
+        amount = float(match[1]) * factor
     except ValueError:
+        amount = inf
+    if amount == inf:
         return Unknown(f"{word.text!r} is no quantity", word.origin)
+    return Known(amount, word.origin)
 
 
 def _known(number: str, factor: int, word: Word) -> Value[int]:

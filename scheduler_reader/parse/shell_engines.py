@@ -86,7 +86,7 @@ def engines_in_container(
             engine,
             name=engine.name or container.name,
             image_version=engine.image_version or container.release,
-            deployment=engine.deployment or container.deployment,
+            deployment=engine.deployment or container.surroundings,
         )
         for engine in found
     )

@@ -10,6 +10,7 @@ from scheduler_reader.parse.shell_tokens import Fragment, ShellWord
 from scheduler_reader.parse.source import Word
 from scheduler_reader.value import Known, Origin, Unknown, Value
 
+MAX_CHARACTERS = 100_000  # of one variable; `A=$A$A` doubles it with every line
 PARAMETERS_FROM = re.compile(r"\$\{@:([1-9]\d*)\}")  # `${@:2}`
 
 Items = tuple[Text, ...]  # a plain variable has one item, an array any number
@@ -26,6 +27,9 @@ class Variables:
         self.exports_all = False
 
     def set(self, name: str, items: Items, place: Origin) -> None:
+        if sum(len(piece.text) for text in items for piece in text) > MAX_CHARACTERS:
+            reason = f"${name} grows beyond {MAX_CHARACTERS:,} characters"
+            items = ((Piece(f"${name}", reason),),)
         self.values[name] = items
         self.places[name] = place
         if self.exports_all:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from math import prod
 
+from scheduler_reader.data import documents
 from scheduler_reader.errors import UsageError
 from scheduler_reader.knowledge.gpus import Gpu, find_gpu
 from scheduler_reader.knowledge.versions import Release, find_release, latest
@@ -56,13 +57,16 @@ def choose_hardware(
 ) -> Hardware:
     """The GPUs: the option's card, the deployment's, else H100 SXM; as many as the ranks need.
 
-    The option `--gpu-count` states another number.
+    The option `--gpu-count` states another number, and so does a deployment of one node.
     """
     gpu, origin = _card(parsed, options, assumptions)
     if options.gpu_count is not None:
         if options.gpu_count < 1:
             raise UsageError(f"--gpu-count {options.gpu_count}: give 1 or more")
         return Hardware(gpu, options.gpu_count, origin, count_is_stated=True)
+    requested = _requested(parsed)
+    if requested is not None:
+        return Hardware(gpu, requested, origin, count_is_stated=True)
     count, unknown = _ranks(reading)
     if unknown is not None:
         assumptions.append(f"{count} GPU: the parallel size is unknown, {unknown.reason}")
@@ -86,6 +90,15 @@ def _card(
     gpu = find_gpu(ASSUMED_GPU)
     assumptions.append(f"{gpu.title}: {reason} (--gpu)")
     return gpu, Origin("assumed", reason)
+
+
+def _requested(parsed: ParsedEngine) -> int | None:
+    """The GPUs that the file asks for, where a replica of this form is on one node."""
+    wanted = parsed.deployment.gpu_request if parsed.deployment else None
+    one_node = documents("compat_matrix", "deployment.yaml")["deployment.yaml"]["one_node"]
+    if not isinstance(wanted, Known) or wanted.value < 1 or parsed.form not in one_node:
+        return None
+    return wanted.value
 
 
 def _ranks(reading: FlagReading) -> tuple[int, Unknown | None]:

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from scheduler_reader.capacity import plan_capacity
-from scheduler_reader.parse import parse_command
+from scheduler_reader.parse import parse_command, parse_text
 from scheduler_reader.resolve import ResolveOptions, resolve
 from scheduler_reader.rule_engine import Facts, all_rules, evaluate
 from scheduler_reader.rule_engine.check import check_rule
@@ -44,7 +44,7 @@ def test_codes_and_names_are_unique() -> None:
 
 @pytest.mark.parametrize(("rule", "verdict", "example"), EXAMPLES)
 def test_example(rule: Rule, verdict: str, example: Mapping[str, Any]) -> None:
-    facts = facts_of_command(example) if "command" in example else given_facts(example["facts"])
+    facts = given_facts(example["facts"]) if "facts" in example else facts_of_engine(example)
     findings, missing = evaluate([check_rule(rule)], facts)
     if verdict == "bad":
         assert findings
@@ -61,12 +61,16 @@ def given_facts(facts: Mapping[str, Any]) -> Facts:
     return GivenFacts(facts)
 
 
-def facts_of_command(example: Mapping[str, Any]) -> Facts:
-    """A command line, read, resolved and planned; nothing is predicted for it."""
+def facts_of_engine(example: Mapping[str, Any]) -> Facts:
+    """A command line or the one engine of a file, read, resolved and planned; nothing is predicted."""
+    if "file" in example:
+        (parsed,) = parse_text(example["file"], example.get("path", "example.yaml")).engines
+    else:
+        (parsed,) = parse_command(shlex.split(example["command"])).engines
     engine = resolve(
-        parse_command(shlex.split(example["command"])).engines[0],
+        parsed,
         ResolveOptions(
-            vllm_version=example["version"],
+            vllm_version=example.get("version"),
             gpu=example.get("gpu"),
             gpu_count=example.get("gpu_count"),
         ),

@@ -35,7 +35,7 @@ A rule is one YAML file below `rules/`, or in a folder given with `--rules`: `<C
 | `message`, `why` | what is wrong at which value, and why it matters here; `{...}` holds an expression |
 | `fix` | `text`, and `set`: argument to value (null removes it; a value in braces is an expression) |
 | `source`, `since` | where vLLM does this, and the release of sched-reader that has the rule |
-| `examples` | `bad`, `good` and `unknown`, each with a `command` (and `version`, `gpu`, `gpu_count`) or `facts` |
+| `examples` | `bad`, `good` and `unknown`, each with a `command` or the text of a `file` (named by `path`, else as YAML), and `version`, `gpu`, `gpu_count`; or with `facts` |
 
 A number in a sentence has thousands separators; `{x:gib}`, `{x:percent}`, `{x:ms}` add a unit, `{x:plain}` adds nothing.
 
@@ -136,6 +136,8 @@ def _examples(kind: str, examples: Any) -> str:
 
 
 def _example(example: Mapping[str, Any]) -> str:
+    if "file" in example:
+        return str(example["file"])
     if "command" not in example:
         return json.dumps(example.get("facts", example), ensure_ascii=False)
     target = [str(example[key]) for key in ("version", "gpu", "gpu_count") if key in example]
