@@ -69,7 +69,7 @@ class Study(NamedTuple):
             return []
         return [
             f"prefix cache: {reached:.0%} of the prompt tokens were found, {stated:.0%} are stated "
-            "(the first request of each conversation misses, as does what was evicted)"
+            "(a conversation's first prompt misses, as does what outgrows those before it or was evicted)"
         ]
 
 
