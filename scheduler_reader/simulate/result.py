@@ -6,7 +6,11 @@ so memory grows with scheduling events, not with tokens, and percentiles stay ex
 
 from __future__ import annotations
 
-from typing import Literal, NamedTuple
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Literal, NamedTuple
+
+if TYPE_CHECKING:
+    from scheduler_reader.simulate.step_log import StepLog
 
 
 class Gaps(NamedTuple):
@@ -28,7 +32,7 @@ class RequestRecord(NamedTuple):
     finished_s: float | None = None
     cached_tokens: int = 0  # prompt tokens found in the prefix cache at its first admission
     preemptions: int = 0
-    gaps: tuple[Gaps, ...] = ()
+    gaps: Sequence[Gaps] = ()
 
 
 class Phase(NamedTuple):
@@ -51,9 +55,12 @@ class Sample(NamedTuple):
 
 
 class SimulationResult(NamedTuple):
-    """A whole run.  `phases` and `samples` are empty when they were not asked for."""
+    """A whole run.  `phases` and `samples` are empty when they were not asked for.
 
-    records: tuple[RequestRecord, ...]  # in order of request number
+    `step_log` holds the gaps of all requests together, where the run kept them by step.
+    """
+
+    records: Sequence[RequestRecord]  # in order of request number
     duration_s: float
     steps: int
     busy_s: float  # engine time inside steps
@@ -63,3 +70,13 @@ class SimulationResult(NamedTuple):
     unfinished: tuple[int, ...] = ()  # requests that can never be scheduled, or cut short
     phases: tuple[Phase, ...] = ()
     samples: tuple[Sample, ...] = ()
+    step_log: StepLog | None = None
+
+    def gaps(self) -> Iterator[Gaps]:
+        """The gaps of all finished requests together."""
+        if self.step_log is not None:
+            yield from self.step_log.gaps()
+            return
+        for record in self.records:
+            if record.finished_s is not None:
+                yield from record.gaps
