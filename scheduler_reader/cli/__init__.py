@@ -24,23 +24,23 @@ def main(argv: Sequence[str] | None = None) -> None:
     """
     gc.set_threshold(OBJECTS_OF_A_START)
     from scheduler_reader.cli.app import application
+    from scheduler_reader.cli.messages import tell
     from scheduler_reader.errors import SchedReaderError
 
     own, command = split_command(list(sys.argv[1:] if argv is None else argv))
     try:
         application()(args=own, prog_name="sched-reader", obj=command)
     except SchedReaderError as error:
-        print(f"sched-reader: {error}", file=sys.stderr)
+        tell(str(error))
         sys.exit(error.exit_code)
     except KeyboardInterrupt:
         sys.exit(INTERRUPTED)
     except Exception as error:
         if os.environ.get("SCHED_READER_TRACEBACK"):
             raise
-        print(
-            f"sched-reader: internal error: {type(error).__name__}: {error}; "
-            "this is a bug, set SCHED_READER_TRACEBACK=1 to see where",
-            file=sys.stderr,
+        tell(
+            f"internal error: {type(error).__name__}: {error}; "
+            "this is a bug, set SCHED_READER_TRACEBACK=1 to see where"
         )
         sys.exit(INTERNAL_ERROR)
 

@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from scheduler_reader.cli.messages import tell
 from scheduler_reader.cli.output import FINDINGS
 from scheduler_reader.errors import UsageError
 
@@ -50,7 +51,7 @@ def compat(
 
     release = find_release(vllm_version) if vllm_version else latest()
     if release.assumption:
-        typer.echo(f"sched-reader: {release.assumption}", err=True)
+        tell(release.assumption)
     asked = [find_feature(word) for word in features or []]
     if together is not None:
         words = [word for word in together.split(",") if word.strip()]

@@ -10,6 +10,8 @@ from typing import Annotated, Any
 
 import typer
 
+from scheduler_reader.cli.messages import tell
+
 
 class Format(StrEnum):
     terminal = "terminal"
@@ -49,7 +51,7 @@ def flags(
 
     release = find_release(vllm_version) if vllm_version else latest()
     if release.assumption:
-        typer.echo(f"sched-reader: {release.assumption}", err=True)
+        tell(release.assumption)
     table = flag_table(release)
     if format is Format.json:
         _print_json({"vllm_version": release.name, "flags": table.to_json()})

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 import typer
 
+from scheduler_reader.cli.messages import tell
 from scheduler_reader.errors import UsageError
 
 if TYPE_CHECKING:
@@ -66,7 +67,7 @@ def write_reports(
     else:
         typer.echo(_render(assessments, unreadable, format), nl=False)
     for bad in unreadable:
-        typer.echo(f"sched-reader: {bad.message}", err=True)
+        tell(bad.message)
 
 
 def _render(

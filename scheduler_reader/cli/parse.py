@@ -9,7 +9,9 @@ from typing import Annotated
 import typer
 
 from scheduler_reader.cli.inputs import read_inputs
+from scheduler_reader.cli.messages import tell
 from scheduler_reader.cli.output import UNREADABLE
+from scheduler_reader.report.privacy import masked, secrets_of_files
 
 
 class Format(StrEnum):
@@ -29,7 +31,7 @@ def parse(
     from scheduler_reader.parse import to_json
 
     parsed, unreadable = read_inputs(files or [], context.obj)
-    report = to_json(parsed)
+    report, secrets = to_json(parsed), secrets_of_files(parsed)
     if format is Format.json:
         known = {file["path"] for file in report["files"]}
         report["files"] += [
@@ -42,13 +44,13 @@ def parse(
             for bad in unreadable
             if bad.path not in known
         ]
-        typer.echo(json.dumps(report, indent=2, ensure_ascii=False))
+        typer.echo(json.dumps(masked(report, secrets), indent=2, ensure_ascii=False))
     else:
         from rich.console import Console
 
         from scheduler_reader.report.terminal.parsed import render
 
-        render(report, Console())
+        render(masked(report, secrets), Console())
     for bad in unreadable:
-        typer.echo(f"sched-reader: {bad.message}", err=True)
+        tell(bad.message)
     raise typer.Exit(UNREADABLE if unreadable else 0)

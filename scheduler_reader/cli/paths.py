@@ -6,9 +6,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-import typer
-
 from scheduler_reader.cli.inputs import read_inputs, without_engine
+from scheduler_reader.cli.messages import tell
 from scheduler_reader.cli.time_limit import time_limit
 from scheduler_reader.errors import InputError
 from scheduler_reader.parse import parse_text
@@ -16,7 +15,6 @@ from scheduler_reader.parse.input_file import decode
 from scheduler_reader.parse.repository import Walk
 from scheduler_reader.parse.shell_engines import mentions_server
 from scheduler_reader.parse.source import ParsedEngine, ParsedFile
-from scheduler_reader.report.privacy import mask, printable
 from scheduler_reader.report.unreadable import Unreadable
 from scheduler_reader.report.wording import plural
 from scheduler_reader.value import Origin
@@ -40,14 +38,14 @@ class Read:
     def tell(self) -> None:
         """Say on stderr what was not read and why, and count everything."""
         for message in (*self.not_understood, *(bad.message for bad in self.unreadable)):
-            typer.echo(f"sched-reader: {printable(mask(message))}", err=True)
+            tell(message)
         engines = plural(sum(1 for _ in self.engines), "engine")
         counts = [f"{engines} in {plural(len(self.files), 'file')}"]
         if self.skipped:
             counts.append(f"{plural(self.skipped, 'file')} skipped")
         if self.not_understood:
             counts.append(f"{len(self.not_understood):,} not understood")
-        typer.echo(f"sched-reader: {', '.join(counts)}", err=True)
+        tell(", ".join(counts))
 
 
 def read_paths(paths: Sequence[str], command: list[str] | None) -> Read:

@@ -7,6 +7,8 @@ from typing import Annotated
 
 import typer
 
+from scheduler_reader.cli.messages import tell
+
 
 def schema(
     vllm_version: Annotated[
@@ -20,5 +22,5 @@ def schema(
 
     release = find_release(vllm_version) if vllm_version else latest()
     if release.assumption:
-        typer.echo(f"sched-reader: {release.assumption}", err=True)
+        tell(release.assumption)
     typer.echo(json.dumps(config_schema(release), indent=2, ensure_ascii=False))

@@ -12,6 +12,7 @@ import typer
 
 from scheduler_reader.cli import options
 from scheduler_reader.cli.inputs import existing, read_inputs, read_slo, read_workload
+from scheduler_reader.cli.messages import tell
 from scheduler_reader.cli.output import FINDINGS, UNREADABLE, replace_file
 from scheduler_reader.errors import InputError, UsageError
 from scheduler_reader.knowledge.versions import Release, find_release, latest
@@ -159,7 +160,7 @@ def simulate(
                 break
     _write(results, format or Format.terminal, timeline, plot)
     for bad in unreadable:
-        typer.echo(f"sched-reader: {bad.message}", err=True)
+        tell(bad.message)
     raise typer.Exit(_exit_code(results, bool(unreadable)))
 
 
@@ -227,7 +228,7 @@ def _replay(case: str, vllm_version: str | None) -> str:
 
     release = find_release(vllm_version) if vllm_version else latest()
     if release.assumption:
-        typer.echo(f"sched-reader: {release.assumption}", err=True)
+        tell(release.assumption)
     trace = replay(read_case(_text(case), release), Release(release.name))
     return json.dumps({"steps": trace.steps, "stalled": trace.is_stalled})
 

@@ -13,6 +13,7 @@ import typer
 
 from scheduler_reader.cli import options
 from scheduler_reader.cli.inputs import existing, read_inputs, read_slo, read_workload
+from scheduler_reader.cli.messages import tell
 from scheduler_reader.cli.output import FINDINGS, UNREADABLE, replace_file
 from scheduler_reader.errors import UsageError
 from scheduler_reader.knowledge.versions import Release, find_release, latest
@@ -73,7 +74,7 @@ def upgrade(
 
     later = find_release(to_version) if to_version else latest()
     if later.assumption:
-        typer.echo(f"sched-reader: {later.assumption}", err=True)
+        tell(later.assumption)
     request = Request(
         target=ResolveOptions(
             gpu=gpu,
@@ -96,13 +97,13 @@ def upgrade(
     if diff:
         for left in (one for one in rewrites if not one.is_done):
             place = left.origin.place
-            typer.echo(f"sched-reader: {place}: {left.flag} is left alone: {left.reason}", err=True)
+            tell(f"{place}: {left.flag} is left alone: {left.reason}")
     else:
         upgrades = upgrades_of(files, from_version, later, request)
         is_refused = is_refused if fix else any(one.is_refused for one in upgrades)
         _print(upgrades, rewrites, unreadable, format)
     for bad in unreadable:
-        typer.echo(f"sched-reader: {bad.message}", err=True)
+        tell(bad.message)
     raise typer.Exit(UNREADABLE if unreadable else FINDINGS if is_refused else 0)
 
 

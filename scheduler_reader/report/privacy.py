@@ -7,9 +7,10 @@ sequence in it must not move the cursor, and an API key must not end in a CI log
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+from scheduler_reader.parse.source import ParsedEngine, ParsedFile
 from scheduler_reader.resolve.engine import ResolvedEngine
 from scheduler_reader.value import Known, Value
 
@@ -18,7 +19,17 @@ MASK = "***"
 _SECRET_NAME = re.compile(
     r"(^|_)(api_?keys?|token|password|passwd|secret|credentials?|access_key)$", re.IGNORECASE
 )
-_TOKEN_SHAPE = re.compile(r"\b(?:hf_[A-Za-z0-9]{16,}|sk-[A-Za-z0-9_-]{16,}|nvapi-[\w-]{16,})")
+_TOKEN_SHAPE = re.compile(
+    r"\b(?:hf_[A-Za-z0-9]{16,}|sk-[A-Za-z0-9_-]{16,}|nvapi-[\w-]{16,}|gh[a-z]_[A-Za-z0-9]{20,}"
+    r"|github_pat_\w{20,}|glpat-[\w-]{16,}|AKIA[A-Z0-9]{16}|xox[a-z]-[\w-]{10,}"
+    r"|eyJ[\w-]{8,}\.[\w-]{8,}\.[\w-]*)"
+)
+_AFTER_A_NAME = re.compile(  # credentials of a URL, `?token=…`, `--api-key=…`, `Bearer …`
+    r"(?P<name>://[^\s/:@]*:|(?:api[_-]?key|token|password|passwd|secret|signature|sig)=|bearer\s+)"
+    r"(?P<secret>(?<=:)[^\s/@]+(?=@)|(?<![:])[^\s&\"',;]+)",
+    re.IGNORECASE,
+)
+_SHORT = 8  # a secret of fewer characters is only masked where it stands as a word
 _ESCAPE_SEQUENCE = re.compile(
     r"\x1b\[[0-?]*[ -/]*[@-~]"  # CSI: colours, cursor movements
     r"|\x1b[\]PX^_].*?(?:\x1b\\|\x07|$)"  # OSC, DCS, …: titles, hyperlinks
@@ -34,23 +45,69 @@ def is_secret_name(name: str) -> bool:
 
 def secrets(engine: ResolvedEngine) -> tuple[str, ...]:
     """The secret texts of one engine, longest first, to be masked wherever they are quoted."""
-    named: list[tuple[str, Value[Any]]] = [
-        *((name, value) for name, value in engine.parsed.env.items()),
-        *engine.flags.settings.items(),
-        *((name, setting.value) for name, setting in engine.settings.items()),
-    ]
-    found: set[str] = set()
-    for name, value in named:
-        if is_secret_name(name) and isinstance(value, Known):
-            found.update(_texts(value.value))
-    return tuple(sorted(found, key=lambda text: (-len(text), text)))
+    resolved = {name: setting.value for name, setting in engine.settings.items()}
+    return _ordered(_of_parsed(engine.parsed) | _named({**engine.flags.settings, **resolved}))
+
+
+def secrets_of_files(files: Iterable[ParsedFile]) -> tuple[str, ...]:
+    """The secret texts of files that were only parsed, longest first."""
+    return _ordered(set().union(*(_of_parsed(e) for file in files for e in file.engines)))
+
+
+def _of_parsed(engine: ParsedEngine) -> set[str]:
+    """The values of secret variables and keys, and the words after a secret option."""
+    found = _named(engine.env)
+    for entry in (*engine.config, *engine.keywords):
+        if is_secret_name(entry.key):
+            found.update(_texts(entry.value))
+    is_secret = False
+    for word in engine.words:
+        if word.text.startswith("--"):
+            name, _, value = word.text[2:].partition("=")
+            is_secret = is_secret_name(name)
+            found.update(_texts(value) if is_secret else ())
+        elif is_secret:
+            found.update(_texts(word.text))
+    return found
+
+
+def _named(values: Mapping[str, Value[Any]]) -> set[str]:
+    return {
+        text
+        for name, value in values.items()
+        if is_secret_name(name) and isinstance(value, Known)
+        for text in _texts(value.value)
+    }
+
+
+def _ordered(texts: set[str]) -> tuple[str, ...]:
+    return tuple(sorted(texts, key=lambda text: (-len(text), text)))
 
 
 def mask(text: str, secret_texts: Iterable[str] = ()) -> str:
     """`text` with the given secrets, and everything shaped like a token, replaced by `***`."""
     for secret in secret_texts:
-        text = text.replace(secret, MASK)
-    return _TOKEN_SHAPE.sub(MASK, text)
+        if len(secret) >= _SHORT:
+            text = text.replace(secret, MASK)
+        elif secret in text:
+            text = re.sub(rf"(?<!\w){re.escape(secret)}(?!\w)", MASK, text)
+    text = _TOKEN_SHAPE.sub(MASK, text)
+    return _AFTER_A_NAME.sub(rf"\g<name>{MASK}", text) if _may_name(text) else text
+
+
+def _may_name(text: str) -> bool:
+    return "=" in text or "://" in text or "earer" in text
+
+
+def masked(content: Any, secret_texts: Sequence[str] = ()) -> Any:
+    """A JSON document with the secrets in all its texts masked."""
+    if isinstance(content, str):
+        return mask(content, secret_texts)
+    if isinstance(content, dict):
+        return {mask(key, secret_texts): masked(v, secret_texts) for key, v in content.items()}
+    if isinstance(content, list):
+        return [masked(item, secret_texts) for item in content]
+    return content
 
 
 def printable(text: str) -> str:
