@@ -50,7 +50,7 @@ def parse(
 
         from scheduler_reader.report.terminal.parsed import render
 
-        render(masked(report, secrets), Console())
+        render(parsed, Console())
     for bad in unreadable:
         tell(bad.message)
     raise typer.Exit(UNREADABLE if unreadable else 0)
