@@ -128,13 +128,54 @@ def serving_runtime(arguments: list[str]) -> str:
     )
 
 
-def systemd(arguments: list[str]) -> str:
+def llm_inference_service(arguments: list[str]) -> str:
+    main = {"name": "main", "command": ["vllm", "serve"], "args": arguments}
+    return yaml.safe_dump(
+        {
+            "apiVersion": "serving.kserve.io/v1alpha1",
+            "kind": "LLMInferenceService",
+            "spec": {"template": {"containers": [main]}},
+        }
+    )
+
+
+def script(arguments: list[str]) -> str:
+    return "#!/bin/bash\nset -e\nexec vllm serve " + " \\\n  ".join(map(shlex.quote, arguments))
+
+
+def vllm_runtime(arguments: list[str]) -> str:
+    spec = {"model": {"modelURL": arguments[0]}, "vllmConfig": {"extraArgs": arguments[1:]}}
+    return yaml.safe_dump(
+        {
+            "apiVersion": "production-stack.vllm.ai/v1alpha1",
+            "kind": "VLLMRuntime",
+            "metadata": {"name": "r"},
+            "spec": spec,
+        }
+    )
+
+
+def own_chart(arguments: list[str]) -> str:
+    image = {"repository": "vllm/vllm-openai", "tag": "v0.11.0"}
+    return yaml.safe_dump({"llm": {"image": image, "args": ["--model", *arguments]}})
+
+
+def unit_words(words: list[str]) -> str:
     def escaped(word: str) -> str:
         for character, instead in (("\\", "\\\\"), ('"', '\\"'), ("%", "%%"), ("$", "$$")):
             word = word.replace(character, instead)
         return f'"{word}"'
 
-    return "[Service]\nExecStart=/usr/bin/vllm serve " + " \\\n ".join(map(escaped, arguments))
+    return " \\\n ".join(map(escaped, words))
+
+
+def systemd(arguments: list[str]) -> str:
+    return "[Service]\nExecStart=/usr/bin/vllm serve " + unit_words(arguments)
+
+
+def quadlet(arguments: list[str]) -> str:
+    image = "docker.io/vllm/vllm-openai:v0.11.0"
+    return f"[Container]\nImage={image}\nExec={unit_words(arguments)}\n"
 
 
 WRITERS: dict[str, tuple[str, Writer]] = {
@@ -147,10 +188,18 @@ WRITERS: dict[str, tuple[str, Writer]] = {
     "kubernetes script": ("pod.yaml", kubernetes_script),
     "lws": ("lws.yaml", leader_worker_set),
     "kserve": ("runtime.yaml", serving_runtime),
+    "kserve llm": ("llm.yaml", llm_inference_service),
+    "own chart": ("values.yaml", own_chart),
+    "quadlet": ("vllm.container", quadlet),
+    "shell": ("serve.sh", script),
     "systemd": ("vllm.service", systemd),
+    "vllm-runtime": ("runtime.yaml", vllm_runtime),
 }
 # Where no shell runs, `$X` reaches vLLM as it stands; it is reported, not read.
-KEEPS_DOLLARS = {"dockerfile", "compose list", "compose text", "kubernetes list", "lws", "kserve"}
+KEEPS_DOLLARS = {
+    *("dockerfile", "compose list", "compose text", "kubernetes list", "lws", "kserve"),
+    *("kserve llm", "own chart", "vllm-runtime"),
+}
 
 
 @pytest.mark.parametrize("form", WRITERS)

@@ -171,7 +171,13 @@ def terraform(flags: Flags) -> str:
     )
 
 
+def config_file(flags: Flags) -> str:
+    entries = {name.replace("_", "-"): printed(value) for name, value in flags.items()}
+    return documents({"model": "a/b", **entries})
+
+
 FORMS: dict[str, tuple[str, Callable[[Flags], str]]] = {
+    "config-yaml": ("c.yaml", config_file),
     "production-stack extraArgs": ("v.yaml", lambda flags: stack({"extraArgs": options(flags)})),
     "production-stack vllmConfig": (
         "v.yaml",
