@@ -23,6 +23,7 @@ COMMANDS = {
     "explain": ("explain", "app"),
     "fragmentation": ("fragmentation", "fragmentation"),
     "schema": ("schema", "schema"),
+    "settings": ("settings", "app"),
     "list": ("listing", "app"),
 }
 

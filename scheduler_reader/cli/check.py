@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from scheduler_reader.cli import options
-from scheduler_reader.cli.inputs import existing, read_slo, read_workload
+from scheduler_reader.cli.inputs import existing, read_slo, read_target, read_workload
 from scheduler_reader.cli.output import FailOn, exit_code
 from scheduler_reader.cli.paths import read_paths
 
@@ -31,6 +31,7 @@ def check(
     vllm_version: options.VllmVersion = None,
     gpu: options.GpuName = None,
     gpu_count: options.GpuCount = None,
+    gpu_memory_used_gib: options.GpuMemoryUsed = None,
     offline: options.Offline = False,
     model_config: options.ModelConfig = None,
     workload: options.WorkloadName = None,
@@ -73,17 +74,18 @@ def check(
       helm template chart/ | sched-reader check - --vllm-version 0.18.0 --gpu l40s
     """
     from scheduler_reader.pipeline import Request, assess, check
-    from scheduler_reader.resolve import ResolveOptions
     from scheduler_reader.rule_engine.selection import read_selection
 
     folders = [folder for folder in rules or [] if existing(folder, "--rules")]
     request = Request(
-        target=ResolveOptions(
+        target=read_target(
+            context,
             vllm_version=vllm_version,
             gpu=gpu,
             gpu_count=gpu_count,
+            gpu_memory_used_gib=gpu_memory_used_gib,
             offline=offline,
-            model_config=existing(model_config, "--model-config"),
+            model_config=model_config,
         ),
         workload=read_workload(workload, isl, osl, concurrency, rate),
         slo=read_slo(slo_ttft_ms, slo_itl_ms, slo_tpot_ms),

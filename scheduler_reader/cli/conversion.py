@@ -1,4 +1,4 @@
-"""Converts plain values of options without pydantic.
+"""Commands whose options may stand in a settings file, and convert plain values without pydantic.
 
 Since 0.29 typer converts each parameter of a command with a pydantic `TypeAdapter`, also one that
 is not given, and loading pydantic's machinery takes longer than a diagnosis.  What is absent, has
@@ -13,9 +13,18 @@ from typing import Any, get_args
 
 from typer.core import TyperCommand
 
+from scheduler_reader.cli import settings_file
+
 
 class Command(TyperCommand):
-    """A command whose parameters convert plain values themselves."""
+    """A command with defaults from a settings file, whose parameters convert plain values themselves."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        options = {parameter.name for parameter in self.params}
+        if not options.isdisjoint(settings_file.READ) and "--help" not in args:
+            given, _, _ = self.make_parser(ctx).parse_args(args=list(args))
+            ctx.default_map = settings_file.defaults(ctx, given, options)
+        return super().parse_args(ctx, args)
 
     def get_params(self, ctx: Any) -> list[Any]:
         return [plain_first(parameter) for parameter in super().get_params(ctx)]

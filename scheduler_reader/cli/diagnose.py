@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from scheduler_reader.cli import options
-from scheduler_reader.cli.inputs import existing, read_inputs, read_slo, read_workload
+from scheduler_reader.cli.inputs import existing, read_inputs, read_slo, read_target, read_workload
 from scheduler_reader.cli.output import FailOn, Format, exit_code, read_targets, write_reports
 
 
@@ -22,6 +22,7 @@ def diagnose(
     vllm_version: options.VllmVersion = None,
     gpu: options.GpuName = None,
     gpu_count: options.GpuCount = None,
+    gpu_memory_used_gib: options.GpuMemoryUsed = None,
     offline: options.Offline = False,
     model_config: options.ModelConfig = None,
     workload: options.WorkloadName = None,
@@ -53,7 +54,7 @@ def diagnose(
     require_facts: Annotated[
         bool,
         typer.Option(
-            "--require-facts",
+            "--require-facts/--no-require-facts",
             help="Exit 4 if a rule could not be evaluated for lack of a fact.",
             rich_help_panel=options.OUTPUT,
         ),
@@ -77,15 +78,16 @@ def diagnose(
       sched-reader diagnose --gpu l4 -- vllm serve Qwen/Qwen3-8B --max-model-len 16384
     """
     from scheduler_reader.pipeline import Request, assess
-    from scheduler_reader.resolve import ResolveOptions
 
     request = Request(
-        target=ResolveOptions(
+        target=read_target(
+            context,
             vllm_version=vllm_version,
             gpu=gpu,
             gpu_count=gpu_count,
+            gpu_memory_used_gib=gpu_memory_used_gib,
             offline=offline,
-            model_config=existing(model_config, "--model-config"),
+            model_config=model_config,
         ),
         workload=read_workload(workload, isl, osl, concurrency, rate),
         slo=read_slo(slo_ttft_ms, slo_itl_ms, slo_tpot_ms),

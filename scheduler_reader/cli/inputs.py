@@ -5,8 +5,9 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+from scheduler_reader.cli.settings_file import origins
 from scheduler_reader.cli.time_limit import time_limit
 from scheduler_reader.errors import InputError, UsageError
 from scheduler_reader.parse import parse_command, parse_file, parse_text
@@ -15,6 +16,9 @@ from scheduler_reader.parse.source import ParsedFile
 from scheduler_reader.report.unreadable import Unreadable
 from scheduler_reader.value import Origin
 from scheduler_reader.workload import Slo, Workload
+
+if TYPE_CHECKING:
+    from scheduler_reader.resolve import ResolveOptions
 
 
 def read_inputs(
@@ -59,6 +63,32 @@ def without_engine(file: ParsedFile) -> Unreadable:
 
 def _stdin() -> str:
     return decode(sys.stdin.buffer.read(MAX_BYTES + 1), Origin("file", path=STDIN))
+
+
+def read_target(
+    context: Any,
+    *,
+    vllm_version: str | None = None,
+    gpu: str | None,
+    gpu_count: int | None,
+    gpu_memory_used_gib: float | None,
+    offline: bool,
+    model_config: Path | None,
+) -> ResolveOptions:
+    """What the options, or the settings file that stands in for them, state about the target."""
+    from scheduler_reader.resolve import ResolveOptions
+
+    stated = origins(context)
+    place = stated["model_config"].place if "model_config" in stated else "--model-config"
+    return ResolveOptions(
+        vllm_version=vllm_version,
+        gpu=gpu,
+        gpu_count=gpu_count,
+        gpu_memory_used_gib=gpu_memory_used_gib or 0.0,
+        offline=offline,
+        model_config=existing(model_config, place),
+        origins=stated,
+    )
 
 
 def read_workload(

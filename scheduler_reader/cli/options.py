@@ -27,10 +27,22 @@ GpuCount = Annotated[
         "--gpu-count", min=1, metavar="N", help="GPUs the engine can see.", rich_help_panel=TARGET
     ),
 ]
+GpuMemoryUsed = Annotated[
+    float | None,
+    typer.Option(
+        "--gpu-memory-used-gib",
+        min=0.0,
+        metavar="GIB",
+        help="What other processes hold on each GPU.",
+        rich_help_panel=TARGET,
+    ),
+]
 Offline = Annotated[
     bool,
     typer.Option(
-        "--offline", help="Defaults of the LLM class, not of the server.", rich_help_panel=TARGET
+        "--offline/--no-offline",
+        help="Defaults of the LLM class, not of the server.",
+        rich_help_panel=TARGET,
     ),
 ]
 ModelConfig = Annotated[

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from scheduler_reader.cli import options
-from scheduler_reader.cli.inputs import existing, read_inputs, read_slo, read_workload
+from scheduler_reader.cli.inputs import read_inputs, read_slo, read_target, read_workload
 from scheduler_reader.cli.messages import tell
 from scheduler_reader.cli.output import FINDINGS, UNREADABLE, replace_file
 from scheduler_reader.errors import InputError, UsageError
@@ -48,6 +48,7 @@ def simulate(
     vllm_version: options.VllmVersion = None,
     gpu: options.GpuName = None,
     gpu_count: options.GpuCount = None,
+    gpu_memory_used_gib: options.GpuMemoryUsed = None,
     offline: options.Offline = False,
     model_config: options.ModelConfig = None,
     workload: options.WorkloadName = None,
@@ -129,18 +130,19 @@ def simulate(
     _check_targets(timeline, plot)
     from scheduler_reader.cli.progress import session
     from scheduler_reader.cli.simulation import Wanted, simulated
-    from scheduler_reader.resolve import ResolveOptions
     from scheduler_reader.simulate.modes import Mode
 
     changes = {"num_requests": requests, "seed": seed}
     asked = mode or [Modes.all]
     wanted = Wanted(
-        target=ResolveOptions(
+        target=read_target(
+            context,
             vllm_version=vllm_version,
             gpu=gpu,
             gpu_count=gpu_count,
+            gpu_memory_used_gib=gpu_memory_used_gib,
             offline=offline,
-            model_config=existing(model_config, "--model-config"),
+            model_config=model_config,
         ),
         workload=read_workload(workload, isl, osl, concurrency, rate),
         changes={name: value for name, value in changes.items() if value is not None},

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from scheduler_reader.cli import options
-from scheduler_reader.cli.inputs import existing, read_inputs, read_slo, read_workload
+from scheduler_reader.cli.inputs import read_inputs, read_slo, read_target, read_workload
 from scheduler_reader.cli.messages import tell
 from scheduler_reader.cli.output import FINDINGS, UNREADABLE, replace_file
 from scheduler_reader.errors import UsageError
@@ -46,6 +46,7 @@ def upgrade(
     ] = None,
     gpu: options.GpuName = None,
     gpu_count: options.GpuCount = None,
+    gpu_memory_used_gib: options.GpuMemoryUsed = None,
     offline: options.Offline = False,
     model_config: options.ModelConfig = None,
     workload: options.WorkloadName = None,
@@ -69,18 +70,19 @@ def upgrade(
     Example: sched-reader upgrade serve.yaml --from 0.9.2 --to 0.18.0 --gpu h100 --diff
     """
     from scheduler_reader.pipeline import Request
-    from scheduler_reader.resolve import ResolveOptions
     from scheduler_reader.upgrade.engines import upgrades_of
 
     later = find_release(to_version) if to_version else latest()
     if later.assumption:
         tell(later.assumption)
     request = Request(
-        target=ResolveOptions(
+        target=read_target(
+            context,
             gpu=gpu,
             gpu_count=gpu_count,
+            gpu_memory_used_gib=gpu_memory_used_gib,
             offline=offline,
-            model_config=existing(model_config, "--model-config"),
+            model_config=model_config,
         ),
         workload=read_workload(workload, isl, osl, concurrency, rate),
         slo=read_slo(slo_ttft_ms, slo_itl_ms, slo_tpot_ms),

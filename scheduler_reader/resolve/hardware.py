@@ -33,7 +33,7 @@ def choose_release(
     if options.vllm_version is not None:
         release = find_release(options.vllm_version)
         _note(assumptions, release.assumption)
-        return release, Origin("option", "--vllm-version")
+        return release, options.origin("vllm_version")
     stated = parsed.image_version
     if isinstance(stated, Known):
         try:
@@ -79,7 +79,7 @@ def _card(
     parsed: ParsedEngine, options: ResolveOptions, assumptions: list[str]
 ) -> tuple[Gpu, Origin]:
     if options.gpu is not None:
-        return find_gpu(options.gpu), Origin("option", "--gpu")
+        return find_gpu(options.gpu), options.origin("gpu")
     product = parsed.deployment.gpu_product if parsed.deployment else None
     reason = "no GPU is stated"
     if isinstance(product, Known):

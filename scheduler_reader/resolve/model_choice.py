@@ -37,7 +37,8 @@ def choose_facts(
     flag = _known_text(reading.settings.get("quantization"))
     if options.model_config is not None:
         facts = _with_quantization(_read(options), flag)
-        origin = Origin("option", "--model-config", path=str(options.model_config))
+        stated = str(options.origin("model_config"))
+        origin = Origin("option", stated, path=str(options.model_config))
         return Known(_with_overrides(facts, reading.settings, reading.release), origin)
     if isinstance(model_id, Unknown):
         return Unknown(f"the model is unknown: {model_id.reason}", model_id.origin)

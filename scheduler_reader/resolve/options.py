@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
+
+from scheduler_reader.value import Origin
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,3 +22,9 @@ class ResolveOptions:
     gpu_count: int | None = None
     offline: bool = False  # the defaults of the LLM class
     model_config: Path | None = None  # a config.json, or the folder of a model
+    gpu_memory_used_gib: float = 0.0  # by other processes, on each GPU, when the engine starts
+    origins: Mapping[str, Origin] = field(default_factory=dict)  # of those in a settings file
+
+    def origin(self, name: str) -> Origin:
+        """Where an option is stated: its place in the settings file, else the command line."""
+        return self.origins.get(name) or Origin("option", f"--{name.replace('_', '-')}")

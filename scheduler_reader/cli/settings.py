@@ -1,0 +1,72 @@
+"""`sched-reader settings`: which settings hold for a file, and where each stands."""
+
+from __future__ import annotations
+
+import json
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from scheduler_reader.errors import InputError
+from scheduler_reader.settings import KEYS, Settings, find_settings
+
+app = typer.Typer(
+    name="settings", help="Options that stand in a settings file.", add_completion=False
+)
+
+
+class Format(StrEnum):
+    terminal = "terminal"
+    json = "json"
+
+
+@app.callback()
+def settings() -> None:
+    """Options that stand in sched-reader.toml or in [tool.sched-reader] of pyproject.toml."""
+
+
+@app.command()
+def show(
+    file: Annotated[
+        Path | None,
+        typer.Argument(
+            metavar="FILE",
+            help="What is to be read; the working folder if unsaid.",
+            show_default=False,
+        ),
+    ] = None,
+    format: Annotated[Format, typer.Option("--format", help="What stdout gets.")] = Format.terminal,
+) -> None:
+    """Show every setting that holds for a file or folder, with its place or what is taken instead."""
+    read = file or Path()
+    if not read.exists():
+        raise InputError(f"{read}: no such file or folder")
+    found = find_settings(read if read.is_dir() else read.parent)
+    rows = [_row(key, found) for key in KEYS]
+    path = None if found is None else str(found.path)
+    if format is Format.json:
+        typer.echo(json.dumps({"file": path, "settings": dict(rows)}, indent=2, ensure_ascii=False))
+        return
+    typer.echo(path or "no settings file: neither sched-reader.toml nor [tool.sched-reader]")
+    width = max(map(len, KEYS))
+    for key, row in rows:
+        typer.echo(f"{key:{width}}  {_shown(row)}")
+
+
+def _row(key: str, found: Settings | None) -> tuple[str, dict[str, Any]]:
+    value = found.values.get(key) if found else None
+    if value is None:
+        return key, {"value": None, "origin": "default", "taken": KEYS[key].otherwise}
+    plain = [str(item) for item in value.value] if isinstance(value.value, list) else value.value
+    plain = str(plain) if isinstance(plain, Path) else plain
+    return key, {"value": plain, "origin": value.origin.place}
+
+
+def _shown(row: dict[str, Any]) -> str:
+    if row["value"] is None:
+        return f"- ({row['taken']})"
+    value = row["value"]
+    text = ", ".join(value) if isinstance(value, list) else str(value)
+    return f"{text.lower() if isinstance(value, bool) else text}  ({row['origin']})"

@@ -1,0 +1,178 @@
+"""Options of sched-reader that stand in a file: `sched-reader.toml`, or `[tool.sched-reader]` of `pyproject.toml`.
+
+The file is looked for from the folder of what is read upward: the nearest wins, nothing is merged.
+A repository's root is the last folder searched, and a settings file that is a link is passed over,
+so that no checkout is read under settings from outside of it.  `--hub` is no setting: a file never
+makes this program open a connection.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from math import isfinite
+from os.path import relpath
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from scheduler_reader.errors import UsageError
+from scheduler_reader.value import Known, Origin
+
+FILE = "sched-reader.toml"
+PROJECT_FILE = "pyproject.toml"
+TABLE = re.compile(rb"""^\s*\[\s*tool\s*\.\s*["']?sched-reader["']?\s*\]""", re.MULTILINE)
+SYNTAX_PLACE = re.compile(r" \(at line (\d+), column (\d+)\)$")
+
+
+class Key(NamedTuple):
+    """One setting: the type of its value, and what holds where nobody gives it, in words."""
+
+    kind: type
+    otherwise: str
+    least: int | None = None
+    is_positive: bool = False
+    choices: tuple[str, ...] = ()
+    is_path: bool = False  # relative to the settings file
+
+
+KEYS = {
+    "vllm-version": Key(str, "the configuration's own, else the newest known"),
+    "gpu": Key(str, "the configuration's own, else H100 SXM"),
+    "gpu-count": Key(int, "the configuration's own, else one for each rank", least=1),
+    "gpu-memory-used-gib": Key(float, "nothing else runs on the GPU", least=0),
+    "offline": Key(bool, "false: the server's defaults"),
+    "model-config": Key(str, "the model catalogue", is_path=True),
+    "workload": Key(str, "the default workload", is_path=True),
+    "isl": Key(int, "the workload's", least=1),
+    "osl": Key(int, "the workload's", least=1),
+    "concurrency": Key(int, "the workload's", least=1),
+    "rate": Key(float, "the workload's", is_positive=True),
+    "slo-ttft-ms": Key(float, "no objective", is_positive=True),
+    "slo-itl-ms": Key(float, "no objective", is_positive=True),
+    "slo-tpot-ms": Key(float, "no objective", is_positive=True),
+    "fail-on": Key(str, "error", choices=("error", "warning", "note", "never")),
+    "require-facts": Key(bool, "false"),
+    "select": Key(list, "all rules"),
+    "ignore": Key(list, "no rule"),
+    "rules": Key(list, "no folder of further rules", is_path=True),
+}
+WORDS = {
+    str: "text",
+    int: "a whole number",
+    float: "a number",
+    bool: "true or false",
+    list: "a list of text",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """What one file states: values by key, each with its place."""
+
+    path: Path
+    values: Mapping[str, Known[Any]]
+
+
+def find_settings(start: Path) -> Settings | None:
+    """The settings that hold for what lies in the folder `start`; None: there are none.
+
+    Raises `UsageError` with file, line and key for what is no setting, or not of its type.
+    """
+    first = start.absolute()
+    for folder in (first, *first.parents):
+        for path in (folder / FILE, folder / PROJECT_FILE):
+            if path.is_file() and not path.is_symlink():
+                content = _content(path)
+                if path.name == FILE or TABLE.search(content):
+                    return _read(path, content)
+        if (folder / ".git").exists():
+            break
+    return None
+
+
+def _content(path: Path) -> bytes:
+    try:
+        return path.read_bytes()
+    except OSError as error:
+        raise UsageError(f"cannot be read: {error.strerror}", _at(path)) from None
+
+
+def _read(path: Path, content: bytes) -> Settings:
+    import tomllib
+
+    try:
+        text = content.decode("utf-8")
+        stated = tomllib.loads(text)
+    except UnicodeDecodeError:
+        raise UsageError("is not UTF-8 text", _at(path)) from None
+    except tomllib.TOMLDecodeError as error:
+        place = SYNTAX_PLACE.search(str(error))
+        message = f"is not TOML: {SYNTAX_PLACE.sub('', str(error))}"
+        raise UsageError(message, _at(path, int(place[1]) if place else None)) from None
+    if path.name == PROJECT_FILE:
+        stated = stated.get("tool", {}).get("sched-reader", {})
+    lines = _lines(text, path.name == PROJECT_FILE)
+    values = {}
+    for name, value in stated.items():
+        origin = _at(path, lines.get(name))
+        values[name] = Known(_checked(name, value, path.parent, origin), origin)
+    if "concurrency" in values and "rate" in values:
+        clash = values["rate"].origin
+        raise UsageError("rate: an open loop, beside concurrency, a closed one: keep one", clash)
+    return Settings(path, values)
+
+
+def _checked(name: str, value: Any, folder: Path, origin: Origin) -> Any:
+    """The value as its option takes it."""
+    key = KEYS.get(name)
+    if key is None:
+        raise UsageError(f"{name}: no such setting; there are {', '.join(KEYS)}", origin)
+    if not _has_kind(value, key.kind):
+        raise UsageError(f"{name}: takes {WORDS[key.kind]}, not {_shown(value)}", origin)
+    if key.choices and value not in key.choices:
+        raise UsageError(f"{name}: takes {', '.join(key.choices)}, not {_shown(value)}", origin)
+    if key.least is not None and not value >= key.least:
+        raise UsageError(f"{name}: takes {key.least} or more, not {value}", origin)
+    if key.is_positive and not value > 0:
+        raise UsageError(f"{name}: takes a positive number, not {value}", origin)
+    if key.kind is float:
+        return float(value)
+    if not key.is_path:
+        return value
+    if name == "workload":  # a preset's name otherwise
+        return str(folder / value) if (folder / value).is_file() else value
+    return [folder / one for one in value] if key.kind is list else folder / value
+
+
+def _has_kind(value: Any, kind: type) -> bool:
+    if kind is list:
+        return isinstance(value, list) and all(isinstance(item, str) for item in value)
+    if isinstance(value, bool) or kind is bool:
+        return isinstance(value, bool) and kind is bool
+    if kind is float:
+        return isinstance(value, int | float) and isfinite(value)
+    return isinstance(value, kind)
+
+
+def _shown(value: Any) -> str:
+    return f'"{value}"' if isinstance(value, str) else str(value).lower()
+
+
+def _lines(text: str, is_project: bool) -> dict[str, int]:
+    """The line of each key of the table: `tomllib` keeps none."""
+    lines: dict[str, int] = {}
+    is_inside = not is_project
+    for number, line in enumerate(text.splitlines(), 1):
+        if is_project and line.lstrip().startswith("["):
+            is_inside = TABLE.match(line.encode()) is not None
+        key = re.match(r"""\s*\[?\s*["']?([\w-]+)["']?\s*[=.\]]""", line)
+        if is_inside and key:
+            lines.setdefault(key[1], number)
+    return lines
+
+
+def _at(path: Path, line: int | None = None) -> Origin:
+    here = Path.cwd()
+    shown = relpath(path, here) if path.is_relative_to(here) else str(path)
+    return Origin("option", path=shown, line=line)
