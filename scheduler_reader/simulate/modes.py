@@ -18,6 +18,7 @@ from scheduler_reader.simulate.behaviour import behaviour_of
 from scheduler_reader.simulate.config import EngineConfig
 from scheduler_reader.simulate.metrics import Metrics, measure
 from scheduler_reader.simulate.result import SimulationResult
+from scheduler_reader.simulate.service import serve
 from scheduler_reader.simulate.setup import Setup
 from scheduler_reader.simulate.stepwise import run_stepwise
 from scheduler_reader.simulate.traffic import source
@@ -84,26 +85,37 @@ def run_mode(
     watch: Watch = lambda requests: requests,
 ) -> ModeRun:
     """Run one mode on the workload of a setup.  Rates are those of all replicas."""
-    arrivals = watch(source(setup.workload, setup.config.max_model_len, _ramp_s(setup)))
+
+    def requests() -> Source:
+        return watch(source(setup.workload, setup.config.max_model_len, _ramp_s(setup)))
+
     record = bounds.requests <= MOST_RECORDED
     if mode is Mode.naive:
         length = setup.config.max_model_len
         run = run_windows(
-            setup.config, setup.step_model, arrivals, most=1, reserves=length, record=record
+            setup.config, setup.step_model, requests(), most=1, reserves=length, record=record
         )
         return _windowed(mode, run, setup, slo)
     if mode is Mode.static:
         seats = setup.config.active_limit
-        run = run_windows(setup.config, setup.step_model, arrivals, most=seats, record=record)
+        run = run_windows(setup.config, setup.step_model, requests(), most=seats, record=record)
         return _windowed(mode, run, setup, slo)
     notes: tuple[str, ...] = ()
     if mode is Mode.chunked:
         config, release = replace(setup.config, enable_chunked_prefill=True), setup.release
     else:
         config, release, notes = unchunked(setup, bounds)
-    result = run_stepwise(
-        config, release, setup.step_model, arrivals, record_phases=record, record_samples=record
-    )
+    if record:
+        result = run_stepwise(
+            config,
+            release,
+            setup.step_model,
+            requests(),
+            record_phases=True,
+            record_samples=True,
+        )
+    else:
+        result = serve(config, release, setup.step_model, requests)
     return _served(mode, result, setup, slo, notes)
 
 
