@@ -88,4 +88,6 @@ def test_percentiles_of_runs_are_those_of_the_single_values(runs, q):
     expected = values[low] + (rank - low) * (values[high] - values[low])
     found = Distribution.of_runs(runs)
     assert found.percentile(q) == pytest.approx(expected)
-    assert found.mean == pytest.approx(sum(values) / len(values))
+    latency = found.latency()
+    assert latency is not None
+    assert latency.mean == pytest.approx(1000 * sum(values) / len(values))
