@@ -63,8 +63,7 @@ def _source(before: ModeRun, after: ModeRun) -> str:
 
 
 def _per_token(run: ModeRun, seconds: float) -> float:
-    tokens = sum(record.output_tokens for record in run.result.records)
-    return seconds / max(tokens, 1)
+    return seconds / max(run.output_tokens, 1)
 
 
 def _tail(before: ModeRun, after: ModeRun) -> str:

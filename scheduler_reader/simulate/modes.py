@@ -47,6 +47,7 @@ class ModeRun(NamedTuple):
     mode: Mode
     result: SimulationResult
     metrics: Metrics
+    output_tokens: int  # of one replica
     padding_waste: float
     prefill_s: float
     decode_s: float
@@ -160,10 +161,11 @@ def _windowed(mode: Mode, run: WindowedRun, setup: Setup, slo: Slo) -> ModeRun:
         mode=mode,
         result=run.result,
         metrics=metrics.times(setup.replicas),
+        output_tokens=run.output_tokens,
         padding_waste=padding,
         prefill_s=run.prefill_s,
         decode_s=run.decode_s,
-        decode_seqs=_decoded(run.result) / max(run.result.steps, 1),
+        decode_seqs=(run.output_tokens - metrics.finished) / max(run.result.steps, 1),
     )
 
 
@@ -172,12 +174,14 @@ def _served(
 ) -> ModeRun:
     """Decode is what the steps would take with their mean batch alone; prefill is the rest."""
     metrics = measure(result, slo, frontend_s=setup.frontend_s)
-    seqs = _decoded(result) / max(result.steps, 1)
-    tokens = sum(
-        record.output_tokens * (record.prompt_tokens + record.output_tokens / 2)
-        for record in result.records
-    )
-    context = tokens / max(sum(record.output_tokens for record in result.records), 1)
+    tokens = decoded = looked_back = 0
+    for record in result.records:
+        output = record.output_tokens
+        tokens += output
+        decoded += max(output - 1, 0)
+        looked_back += output * (2 * record.prompt_tokens + output)
+    seqs = decoded / max(result.steps, 1)
+    context = looked_back / 2 / max(tokens, 1)
     decode_s = result.steps * setup.step_model.step_seconds(seqs, seqs * context)
     decode_s = min(decode_s, result.busy_s)
     return ModeRun(
@@ -185,13 +189,9 @@ def _served(
         result=result,
         metrics=metrics.times(setup.replicas),
         padding_waste=0.0,
+        output_tokens=tokens,
         prefill_s=result.busy_s - decode_s,
         decode_s=decode_s,
         decode_seqs=seqs,
         notes=notes,
     )
-
-
-def _decoded(result: SimulationResult) -> int:
-    """Tokens that decode steps put out: all but each request's first."""
-    return sum(max(record.output_tokens - 1, 0) for record in result.records)

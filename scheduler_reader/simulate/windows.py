@@ -39,6 +39,7 @@ class WindowedRun(NamedTuple):
     useful_tokens: int
     reserved_slots: int
     filled_slots: int
+    output_tokens: int
 
 
 @dataclass(slots=True)
@@ -54,6 +55,7 @@ class _Totals:
     useful_tokens: int = 0
     reserved_slots: int = 0
     filled_slots: int = 0
+    output_tokens: int = 0
 
 
 def run_windows(
@@ -145,6 +147,7 @@ class _Window(NamedTuple):
         totals.useful_tokens += useful
         totals.reserved_slots += self.slots
         totals.filled_slots += useful + seats
+        totals.output_tokens += sum(each.output_tokens for each in self.requests)
         return first_s + decode_s
 
     def _gaps(self, step_model: StepModel) -> Iterator[Gaps]:
@@ -219,4 +222,5 @@ def _result(totals: _Totals, config: EngineConfig, end_s: float) -> WindowedRun:
         totals.useful_tokens,
         totals.reserved_slots,
         totals.filled_slots,
+        totals.output_tokens,
     )
