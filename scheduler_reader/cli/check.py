@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from enum import StrEnum
-from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -51,17 +50,10 @@ def check(
             "--fail-on", help="Exit 1 from this severity on.", rich_help_panel=options.OUTPUT
         ),
     ] = FailOn.error,
+    require_facts: options.RequireFacts = False,
     select: options.Select = None,
     ignore: options.Ignore = None,
-    rules: Annotated[
-        list[Path] | None,
-        typer.Option(
-            "--rules",
-            metavar="DIR",
-            help="A folder of further rules.",
-            rich_help_panel=options.OUTPUT,
-        ),
-    ] = None,
+    rules: options.Rules = None,
 ) -> None:
     """Check every configuration below some folders: one line a finding, and an exit code.
 
@@ -98,12 +90,12 @@ def check(
 
         assessments = [assess(engine, request) for engine in read.engines]
         typer.echo(json.render(assessments, read.unreadable), nl=False)
-        code = exit_code(assessments, read.unreadable, fail_on, require_facts=False)
+        code = exit_code(assessments, read.unreadable, fail_on, require_facts)
     else:
         from scheduler_reader.report import text
 
         checked = [check(engine, request) for engine in read.engines]
         typer.echo(text.render(checked), nl=False)
-        code = exit_code(checked, read.unreadable, fail_on, require_facts=False)
+        code = exit_code(checked, read.unreadable, fail_on, require_facts)
     read.tell()
     raise typer.Exit(code)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -51,23 +50,10 @@ def diagnose(
             "--fail-on", help="Exit 1 from this severity on.", rich_help_panel=options.OUTPUT
         ),
     ] = FailOn.error,
-    require_facts: Annotated[
-        bool,
-        typer.Option(
-            "--require-facts/--no-require-facts",
-            help="Exit 4 if a rule could not be evaluated for lack of a fact.",
-            rich_help_panel=options.OUTPUT,
-        ),
-    ] = False,
-    rules: Annotated[
-        list[Path] | None,
-        typer.Option(
-            "--rules",
-            metavar="DIR",
-            help="A folder of further rules.",
-            rich_help_panel=options.OUTPUT,
-        ),
-    ] = None,
+    require_facts: options.RequireFacts = False,
+    select: options.Select = None,
+    ignore: options.Ignore = None,
+    rules: options.Rules = None,
 ) -> None:
     """Read each engine whole: does it start, what will run, what it gets, what limits it, what to change.
 
@@ -78,7 +64,9 @@ def diagnose(
       sched-reader diagnose --gpu l4 -- vllm serve Qwen/Qwen3-8B --max-model-len 16384
     """
     from scheduler_reader.pipeline import Request, assess
+    from scheduler_reader.rule_engine.selection import read_selection
 
+    folders = [folder for folder in rules or [] if existing(folder, "--rules")]
     request = Request(
         target=read_target(
             context,
@@ -91,7 +79,8 @@ def diagnose(
         ),
         workload=read_workload(workload, isl, osl, concurrency, rate),
         slo=read_slo(slo_ttft_ms, slo_itl_ms, slo_tpot_ms),
-        rule_folders=[folder for folder in rules or [] if existing(folder, "--rules")],
+        rule_folders=folders,
+        rules=read_selection(select or [], ignore or [], folders),
     )
     targets = read_targets(output or [])
     files, unreadable = read_inputs(configs or [], context.obj)

@@ -131,3 +131,17 @@ Ignore = Annotated[
         rich_help_panel=OUTPUT,
     ),
 ]
+RequireFacts = Annotated[
+    bool,
+    typer.Option(
+        "--require-facts/--no-require-facts",
+        help="Exit 4 if a rule could not be evaluated for lack of a fact.",
+        rich_help_panel=OUTPUT,
+    ),
+]
+Rules = Annotated[
+    list[Path] | None,
+    typer.Option(
+        "--rules", metavar="DIR", help="A folder of further rules.", rich_help_panel=OUTPUT
+    ),
+]
