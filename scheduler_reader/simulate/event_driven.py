@@ -68,6 +68,7 @@ class _Batch(NamedTuple):
     done_s: float
     first_tokens: list[int]
     ends: list[tuple[int, int]]  # (place, blocks held)
+    is_empty: bool = False
 
 
 class _Leaving(NamedTuple):
@@ -117,12 +118,13 @@ class _Run:
         if self._open:
             if self._stretch():
                 return True
-            was_alone = not self._in_flight
+            was_alone = all(batch.is_empty for batch in self._in_flight)
             is_empty = not self._launch()
             if not is_empty and len(self._in_flight) < self._depth:
                 return True
             if is_empty and was_alone:
-                self._complete()
+                while self._in_flight:
+                    self._complete()
                 return self._sleep()
         self._complete()
         return True
@@ -181,8 +183,9 @@ class _Run:
         if self._last_steps and self._last_steps[0] == step:
             heappop(self._last_steps)
         if not decoding and not chunks:
-            self._in_flight.append(_Batch(self._last_done_s, first_tokens, ends))
-            return False  # as soon done as the step before it
+            self._in_flight.append(_Batch(self._last_done_s, first_tokens, ends, is_empty=True))
+            self._log.add(step, 1, 0.0, 0.0, receivers=0)
+            return False
         if chunks:
             seconds = self._mixed_seconds(decoding, context, chunks)
         else:

@@ -6,8 +6,10 @@ of a request.  TTFT counts from arrival; `frontend_s` (HTTP, tokenizer) is added
 
 from __future__ import annotations
 
+from array import array
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from math import inf
 
 from scheduler_reader.performance.estimate import Latency
 from scheduler_reader.simulate.percentiles import Distribution
@@ -57,78 +59,94 @@ def measure(
     result: SimulationResult, slo: Slo, *, frontend_s: float = 0.0, kv_waste: float | None = None
 ) -> Metrics:
     """The metrics of a run.  `kv_waste` None: memory is held in blocks of the run's size."""
-    done = [record for record in result.records if record.finished_s is not None]
+    done = _Finished(result, slo, frontend_s)
     span_s = result.duration_s or 1.0
-    outputs = sum(record.output_tokens for record in done)
-    prompts = sum(record.prompt_tokens for record in done)
-    good = sum(_is_good(record, slo, frontend_s) for record in done)
     return Metrics(
-        finished=len(done),
+        finished=len(done.e2e_s),
         unfinished=len(result.unfinished),
         duration_s=result.duration_s,
-        ttft_ms=Distribution.of(_ttft_s(record) + frontend_s for record in done).latency(),
-        itl_ms=Distribution.of_runs(result.gaps()).latency(),
-        tpot_ms=Distribution.of(_tpot_s(r) for r in done if r.output_tokens > 1).latency(),
-        e2e_ms=Distribution.of(_e2e_s(record) + frontend_s for record in done).latency(),
-        output_tokens_per_s=outputs / span_s,
-        total_tokens_per_s=(prompts + outputs) / span_s,
-        requests_per_s=len(done) / span_s,
-        goodput_requests_per_s=good / span_s,
-        kv_waste=_block_waste(done, result.block_size) if kv_waste is None else kv_waste,
-        prefix_hit_rate=sum(record.cached_tokens for record in done) / max(prompts, 1),
+        ttft_ms=Distribution.of(done.ttft_s).latency(),
+        itl_ms=_itl_ms(result),
+        tpot_ms=Distribution.of(done.tpot_s).latency(),
+        e2e_ms=Distribution.of(done.e2e_s).latency(),
+        output_tokens_per_s=done.output_tokens / span_s,
+        total_tokens_per_s=(done.prompt_tokens + done.output_tokens) / span_s,
+        requests_per_s=len(done.e2e_s) / span_s,
+        goodput_requests_per_s=done.good / span_s,
+        kv_waste=done.block_waste if kv_waste is None else kv_waste,
+        prefix_hit_rate=done.cached_tokens / max(done.prompt_tokens, 1),
         preemptions=result.preemptions,
         queue_growth_per_s=_queue_growth(result.records),
     )
 
 
-def _ttft_s(record: RequestRecord) -> float:
-    assert record.first_token_s is not None
-    return record.first_token_s - record.arrival_s
+class _Finished:
+    """The requests that finished, in columns: a record of each would fill memory in long runs."""
+
+    def __init__(self, result: SimulationResult, slo: Slo, frontend_s: float) -> None:
+        self.ttft_s, self.tpot_s, self.e2e_s = array("d"), array("d"), array("d")
+        self.prompt_tokens = self.output_tokens = self.cached_tokens = self.good = 0
+        self._held_slots = 0
+        for record in result.records:
+            if record.finished_s is not None:
+                self._add(record, result.block_size, slo, frontend_s)
+
+    @property
+    def block_waste(self) -> float:
+        """Empty slots of the last blocks: the only waste that paging leaves (PagedAttention, §4)."""
+        used = self.prompt_tokens + self.output_tokens
+        return 1 - used / self._held_slots if self._held_slots else 0.0
+
+    def _add(self, record: RequestRecord, block_size: int, slo: Slo, frontend_s: float) -> None:
+        assert record.finished_s is not None and record.first_token_s is not None
+        ttft_s = record.first_token_s - record.arrival_s + frontend_s
+        tpot_s = None
+        if record.output_tokens > 1:
+            tpot_s = (record.finished_s - record.first_token_s) / (record.output_tokens - 1)
+            self.tpot_s.append(tpot_s)
+        self.ttft_s.append(ttft_s)
+        self.e2e_s.append(record.finished_s - record.arrival_s + frontend_s)
+        self.prompt_tokens += record.prompt_tokens
+        self.output_tokens += record.output_tokens
+        self.cached_tokens += record.cached_tokens
+        tokens = record.prompt_tokens + record.output_tokens
+        self._held_slots += -(-tokens // block_size) * block_size
+        self.good += _is_good(record, slo, ttft_s, tpot_s)
 
 
-def _e2e_s(record: RequestRecord) -> float:
-    assert record.finished_s is not None
-    return record.finished_s - record.arrival_s
-
-
-def _tpot_s(record: RequestRecord) -> float:
-    assert record.finished_s is not None and record.first_token_s is not None
-    return (record.finished_s - record.first_token_s) / (record.output_tokens - 1)
-
-
-def _is_good(record: RequestRecord, slo: Slo, frontend_s: float) -> bool:
+def _is_good(record: RequestRecord, slo: Slo, ttft_s: float, tpot_s: float | None) -> bool:
     """Whether a request met every objective that is set; one without gaps meets those on gaps."""
-    if slo.ttft_ms is not None and (_ttft_s(record) + frontend_s) * 1e3 > slo.ttft_ms:
+    if slo.ttft_ms is not None and ttft_s * 1e3 > slo.ttft_ms:
         return False
-    if record.output_tokens < 2:
+    if tpot_s is None:
         return True
-    if slo.tpot_ms is not None and _tpot_s(record) * 1e3 > slo.tpot_ms:
+    if slo.tpot_ms is not None and tpot_s * 1e3 > slo.tpot_ms:
         return False
     return slo.itl_ms is None or (
         Distribution.of_runs(record.gaps).percentile(0.99) * 1e3 <= slo.itl_ms
     )
 
 
-def _block_waste(done: Sequence[RequestRecord], block_size: int) -> float:
-    """Empty slots of the last blocks: the only waste that paging leaves (PagedAttention, §4)."""
-    held = used = 0
-    for record in done:
-        tokens = record.prompt_tokens + record.output_tokens
-        used += tokens
-        held += -(-tokens // block_size) * block_size
-    return 1 - used / held if held else 0.0
+def _itl_ms(result: SimulationResult) -> Latency | None:
+    if result.step_log is not None:
+        return result.step_log.gaps().latency()
+    finished = (record for record in result.records if record.finished_s is not None)
+    return Distribution.of_runs(gap for record in finished for gap in record.gaps).latency()
 
 
 def _queue_growth(records: Sequence[RequestRecord]) -> float:
     """How fast the waiting queue grew in the second half of the time in which requests arrived."""
-    end_s = max((record.arrival_s for record in records), default=0.0)
+    arrivals, admissions = array("d"), array("d")
+    for record in records:
+        arrivals.append(record.arrival_s)
+        admissions.append(inf if record.admitted_s is None else record.admitted_s)
+    end_s = max(arrivals, default=0.0)
     if end_s <= 0:
         return 0.0
-    return (_waiting(records, end_s) - _waiting(records, end_s / 2)) / (end_s / 2)
+    growth = _waiting(arrivals, admissions, end_s) - _waiting(arrivals, admissions, end_s / 2)
+    return growth / (end_s / 2)
 
 
-def _waiting(records: Sequence[RequestRecord], time_s: float) -> int:
-    return sum(
-        record.arrival_s <= time_s and (record.admitted_s is None or record.admitted_s > time_s)
-        for record in records
-    )
+def _waiting(arrivals: array[float], admissions: array[float], time_s: float) -> int:
+    times = zip(arrivals, admissions, strict=True)
+    return sum(arrival_s <= time_s < admitted_s for arrival_s, admitted_s in times)

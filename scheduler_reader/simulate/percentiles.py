@@ -1,14 +1,16 @@
-"""Exact means and percentiles of values that are kept as (value, count) runs."""
+"""Exact means and percentiles of values that are kept as runs, or as rising progressions."""
 
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from itertools import accumulate
 from math import floor
 from typing import NamedTuple
 
 from scheduler_reader.performance.estimate import Latency
+
+FEW = 64  # values that are simply sorted
 
 
 class Distribution(NamedTuple):
@@ -34,27 +36,90 @@ class Distribution(NamedTuple):
         return cls.of_runs((value, 1) for value in values)
 
     @property
-    def count(self) -> int:  # type: ignore[override]
+    def size(self) -> int:
+        """How many values there are."""
         return self.up_to[-1] if self.up_to else 0
 
-    @property
-    def mean(self) -> float:
-        return self.total / self.count
-
     def percentile(self, q: float) -> float:
-        """The value below which a share `q` lies, linear between neighbours (as numpy and vLLM's
-        benchmark do it).
-        """
-        rank = q * (self.count - 1)
-        below = floor(rank)
-        low = self._at(below)
-        return low + (rank - below) * (self._at(min(below + 1, self.count - 1)) - low)
+        """The value below which a share `q` lies."""
+        return _interpolated(q, self.size, self._at)
 
     def latency(self) -> Latency | None:
         """Mean, median and 99th percentile of seconds, in milliseconds; None without values."""
-        if not self.count:
-            return None
-        return Latency(self.mean * 1e3, self.percentile(0.5) * 1e3, self.percentile(0.99) * 1e3)
+        return _latency(self.total, self.size, self._at)
 
     def _at(self, rank: int) -> float:
         return self.values[bisect_right(self.up_to, rank)]
+
+
+class Progression(NamedTuple):
+    """`steps` values, each `growth` (at least 0) above the one before, and each `weight` times."""
+
+    first: float
+    growth: float
+    steps: int
+    weight: int
+
+    @property
+    def last(self) -> float:
+        return self.first + self.growth * (self.steps - 1)
+
+    def split(self, value: float) -> int:
+        """How many of the steps are at most `value`."""
+        if value < self.first:
+            return 0
+        if value >= self.last:
+            return self.steps
+        return min(floor((value - self.first) / self.growth) + 1, self.steps)
+
+
+class Progressions(NamedTuple):
+    """Values given as progressions: what is known of them costs their number, not their length."""
+
+    parts: tuple[Progression, ...]
+
+    def latency(self) -> Latency | None:
+        """Mean, median and 99th percentile of seconds, in milliseconds; None without values."""
+        total = sum(p.weight * p.steps * (p.first + p.last) / 2 for p in self.parts)
+        return _latency(total, sum(p.weight * p.steps for p in self.parts), self._at)
+
+    def _at(self, rank: int) -> float:
+        """The value of a rank: halve the range of values, keeping the half that holds it."""
+        parts = [part for part in self.parts if part.steps and part.weight]
+        while sum(part.steps for part in parts) > FEW:
+            low, high = min(part.first for part in parts), max(part.last for part in parts)
+            middle = (low + high) / 2
+            if not low <= middle < high:
+                return low
+            cuts = [part.split(middle) for part in parts]
+            below = sum(part.weight * cut for part, cut in zip(parts, cuts, strict=True))
+            if rank < below:
+                parts = [p._replace(steps=cut) for p, cut in zip(parts, cuts, strict=True) if cut]
+            else:
+                rank -= below
+                parts = [
+                    Progression(p.first + p.growth * cut, p.growth, p.steps - cut, p.weight)
+                    for p, cut in zip(parts, cuts, strict=True)
+                    if cut < p.steps
+                ]
+        values = sorted((p.first + p.growth * i, p.weight) for p in parts for i in range(p.steps))
+        for value, weight in values:
+            if rank < weight:
+                return value
+            rank -= weight
+        raise IndexError(rank)
+
+
+def _interpolated(q: float, size: int, at: Callable[[int], float]) -> float:
+    """Linear between neighbours, as numpy and vLLM's benchmark do it."""
+    rank = q * (size - 1)
+    below = floor(rank)
+    low = at(below)
+    return low + (rank - below) * (at(min(below + 1, size - 1)) - low)
+
+
+def _latency(total: float, size: int, at: Callable[[int], float]) -> Latency | None:
+    if not size:
+        return None
+    median, tail = (_interpolated(q, size, at) for q in (0.5, 0.99))
+    return Latency(total / size * 1e3, median * 1e3, tail * 1e3)

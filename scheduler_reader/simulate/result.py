@@ -6,7 +6,7 @@ so memory grows with scheduling events, not with tokens, and percentiles stay ex
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 if TYPE_CHECKING:
@@ -71,12 +71,3 @@ class SimulationResult(NamedTuple):
     phases: tuple[Phase, ...] = ()
     samples: tuple[Sample, ...] = ()
     step_log: StepLog | None = None
-
-    def gaps(self) -> Iterator[Gaps]:
-        """The gaps of all finished requests together."""
-        if self.step_log is not None:
-            yield from self.step_log.gaps()
-            return
-        for record in self.records:
-            if record.finished_s is not None:
-                yield from record.gaps

@@ -12,6 +12,7 @@ from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from typing import overload
 
+from scheduler_reader.simulate.percentiles import Progression, Progressions
 from scheduler_reader.simulate.result import Gaps, RequestRecord
 
 UNSET = -1.0
@@ -21,7 +22,8 @@ class StepLog:
     """Step times by step number: stretches of (first step, seconds of the first, growth a step).
 
     `receivers` is how many requests get a token from each step of a stretch that is not their
-    first: the gaps of all requests together are the steps, each counted so many times.
+    first: the gaps of all requests together are the steps, each counted so many times.  Stretches
+    follow each other without a hole: an empty step is one without receivers.
     """
 
     def __init__(self) -> None:
@@ -32,20 +34,29 @@ class StepLog:
         self._end = 0
 
     def add(self, first: int, steps: int, seconds: float, growth: float, receivers: int) -> None:
-        """Append a stretch; steps that are left out before it gave nobody a token."""
+        """Append a stretch."""
         self._first.append(first)
         self._seconds.append(seconds)
         self._growth.append(growth)
         self._receivers.append(receivers)
         self._end = first + steps
 
-    def gaps(self) -> Iterator[Gaps]:
+    def gaps(self) -> Progressions:
         """All gaps between output tokens, of all requests: a step's time, so many times."""
-        for index in range(len(self._first)):
-            receivers = self._receivers[index]
-            if receivers:
-                for seconds in self._steps(index, self._first[index], self._last(index)):
-                    yield Gaps(seconds, receivers)
+        return Progressions(
+            tuple(
+                Progression(seconds, growth, following - first, receivers)
+                for first, following, seconds, growth, receivers in zip(
+                    self._first,
+                    [*self._first[1:], self._end],
+                    self._seconds,
+                    self._growth,
+                    self._receivers,
+                    strict=True,
+                )
+                if receivers
+            )
+        )
 
     def between(self, first: int, last: int) -> Iterator[Gaps]:
         """The gaps of one request: the steps after `first` up to and including `last`."""

@@ -83,7 +83,7 @@ class _Run:
         if not self._open and not self._engine.in_flight:
             return self._sleep()
         if self._open:
-            was_alone = not self._engine.in_flight
+            was_alone = not any(each.shares for each in self._engine.in_flight)
             batch = self._launch()
             is_idle = was_alone and not batch.shares and not batch.preempted
             self._idle_steps = self._idle_steps + 1 if is_idle else 0
