@@ -50,6 +50,7 @@ def _plan(found: Outlook, workload: Workload) -> CapacityPlan:
         workload_concurrency=_workload_concurrency(inputs, best, workload),
         low=_range(pool.low, length),
         high=_range(pool.high, length),
+        failed_check=found.check,
         remedies=() if found.starts else find_remedies(found),
     )
 

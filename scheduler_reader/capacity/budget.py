@@ -12,7 +12,12 @@ from scheduler_reader.capacity.constants import Spread, gib_spread
 from scheduler_reader.capacity.inputs import CapacityInputs
 from scheduler_reader.capacity.kv_cache import layouts
 from scheduler_reader.capacity.kv_pool import KvLayout, KvPool
-from scheduler_reader.capacity.overheads import are_graphs_in_budget, cuda_graphs, non_torch
+from scheduler_reader.capacity.overheads import (
+    are_graphs_in_budget,
+    counts_whole_device,
+    cuda_graphs,
+    non_torch,
+)
 from scheduler_reader.capacity.plan import MemoryTerms
 from scheduler_reader.capacity.stages import Stage, stages
 from scheduler_reader.capacity.weights import weight_bytes
@@ -31,15 +36,18 @@ class StageBudget(NamedTuple):
 
     def terms(self, inputs: CapacityInputs) -> MemoryTerms:
         total, samples = inputs.gpu.memory_bytes, self.stage.is_last
+        context = gib_spread("cuda_context_gib").best
+        paid = inputs.used_bytes if counts_whole_device(inputs) else 0.0
         return MemoryTerms(
             total=total,
+            others=inputs.used_bytes,
             sampler=sampler_peak(inputs).best if samples and not inputs.model.is_pooling else 0.0,
-            unclaimed=total - gib_spread("cuda_context_gib").best - self.budget,
+            unclaimed=total - context - self.budget - (inputs.used_bytes - paid),
             budget=self.budget,
             weights=self.weights,
             activation=self.activation.best,
             cuda_graphs=self.graphs.best,
-            non_torch=self.non_torch.best,
+            non_torch=self.non_torch.best - paid,
             kv_cache=self.kv_cache.best,
         )
 

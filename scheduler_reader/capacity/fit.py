@@ -14,7 +14,7 @@ from scheduler_reader.capacity.budget import (
 )
 from scheduler_reader.capacity.inputs import CapacityInputs, MissingFactError
 from scheduler_reader.capacity.kv_pool import KvPool
-from scheduler_reader.capacity.refusals import refused
+from scheduler_reader.capacity.refusals import StartCheck, refused
 
 
 class Outlook(NamedTuple):
@@ -29,6 +29,7 @@ class Outlook(NamedTuple):
     pool: Pool | None
     starts: bool | None
     cause: str = ""
+    check: StartCheck = ""
 
     @property
     def longest(self) -> int:
@@ -63,10 +64,10 @@ def outlook(inputs: CapacityInputs, weights: tuple[float, ...] | None = None) ->
         return Outlook(inputs, budgets, None, None, str(missing))
     ends = [_fits(inputs, end) for end in (pool.low, pool.best, pool.high)]
     starts = True if all(ends) else None if any(ends) else False
-    refusal = refused(inputs, pool) if starts is not False else None
+    refusal = refused(inputs, budgets, pool) if starts is not False else None
     if refusal and (starts or refusal.is_certain):
         certainty = False if refusal.is_certain else None
-        return Outlook(inputs, budgets, pool, certainty, refusal.reason)
+        return Outlook(inputs, budgets, pool, certainty, refusal.reason, refusal.check)
     return Outlook(inputs, budgets, pool, starts)
 
 

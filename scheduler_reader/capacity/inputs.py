@@ -59,6 +59,7 @@ class CapacityInputs:
     uses_flashinfer_sampler: bool | None  # the environment's word
     runs_image: bool  # from vLLM's container image
     graphs_in_budget: bool | None  # the environment's word; None: the release decides
+    used_bytes: float = 0.0  # of each GPU, by other processes when the engine starts
 
     def changed(self, **changes: Any) -> CapacityInputs:
         return replace(self, **changes)
@@ -133,6 +134,7 @@ def _read(engine: ResolvedEngine, model: ModelFacts) -> CapacityInputs:
         uses_flashinfer_sampler=_switch(engine, "VLLM_USE_FLASHINFER_SAMPLER"),
         runs_image=isinstance(engine.parsed.image_version, Known),
         graphs_in_budget=_switch(engine, table()["graphs_in_budget_variable"]),
+        used_bytes=engine.hardware.memory_used_bytes,
     )
 
 

@@ -14,14 +14,19 @@ MIB = 1024**2
 def non_torch(inputs: CapacityInputs) -> Spread:
     """Bytes of one rank that PyTorch does not hand out: kernels, libraries, NCCL buffers.
 
-    V1 before 0.9.1 counts all that is used on the device, so the CUDA context too.
+    V1 before 0.9.1 counts all that is used on the device: the CUDA context, and other processes.
     """
     found = gib_spread("non_torch_gib")
     if inputs.tensor_parallel * inputs.pipeline_parallel > 1:
         found += gib_spread("non_torch_parallel_gib")
-    if not inputs.is_v0 and value_at("device_wide_profile", inputs.release):
-        found += gib_spread("cuda_context_gib")
+    if counts_whole_device(inputs):
+        found += gib_spread("cuda_context_gib") + Spread.exact(inputs.used_bytes)
     return found
+
+
+def counts_whole_device(inputs: CapacityInputs) -> bool:
+    """Whether the budget pays for all that is used on the device, whoever uses it."""
+    return not inputs.is_v0 and bool(value_at("device_wide_profile", inputs.release))
 
 
 def cuda_graphs(inputs: CapacityInputs, stage: Stage) -> Spread:

@@ -17,7 +17,8 @@ class MemoryTerms(NamedTuple):
     non_torch: float
     kv_cache: float
     sampler: float = 0.0  # of `activation`: while one token of every sequence is sampled
-    unclaimed: float = 0.0  # neither in the budget nor the CUDA context's; may be negative
+    unclaimed: float = 0.0  # neither budget, CUDA context nor others'; may be negative
+    others: float = 0.0  # what other processes use
 
 
 class KvRange(NamedTuple):
@@ -56,4 +57,5 @@ class CapacityPlan:
     workload_concurrency: float | None = None  # requests of the declared shape that fit at once
     low: KvRange | None = None
     high: KvRange | None = None
+    failed_check: str = ""  # beside that of the KV cache: refusals.StartCheck
     remedies: tuple[Remedy, ...] = ()  # where it does not surely start: what would help

@@ -9,6 +9,7 @@ from typing import Any
 from scheduler_reader.capacity.fit import Outlook, outlook
 from scheduler_reader.capacity.inputs import CapacityInputs
 from scheduler_reader.capacity.plan import Remedy
+from scheduler_reader.capacity.refusals import free_memory
 
 HIGHEST_UTILIZATION = 95  # per cent; above it CUDA graphs find no room (public start-up logs)
 FP8_CAPABILITY = (8, 9)
@@ -23,7 +24,8 @@ def find_remedies(found: Outlook) -> tuple[Remedy, ...]:
     weights = tuple(budget.weights for budget in found.budgets)
     remedies = []
     length = safe_length(found)
-    if length and inputs.max_model_len and length < inputs.max_model_len:
+    is_too_long = bool(inputs.max_model_len and length < inputs.max_model_len)
+    if length and is_too_long and not found.cause:
         remedies.append(Remedy("max_model_len", length, found.longest))
     for setting, field, values in (
         ("gpu_memory_utilization", "utilization", _utilizations(inputs)),
@@ -63,7 +65,11 @@ def _first_start(
 def _utilizations(inputs: CapacityInputs) -> list[Any]:
     if inputs.kv_cache_memory_bytes is not None:
         return []
-    return [p / 100 for p in range(int(inputs.utilization * 100) + 1, HIGHEST_UTILIZATION + 1)]
+    free = free_memory(inputs).low / inputs.gpu.memory_bytes
+    highest, now = min(HIGHEST_UTILIZATION, int(free * 100)), int(inputs.utilization * 100)
+    if now > highest > 0:
+        return [highest / 100]
+    return [percent / 100 for percent in range(now + 1, highest + 1)]
 
 
 def _kv_dtypes(inputs: CapacityInputs) -> list[Any]:

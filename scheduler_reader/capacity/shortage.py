@@ -5,7 +5,7 @@ from __future__ import annotations
 from scheduler_reader.capacity.budget import Pool, StageBudget, tightest
 from scheduler_reader.capacity.fit import Outlook
 from scheduler_reader.capacity.inputs import CapacityInputs
-from scheduler_reader.capacity.overheads import are_graphs_in_budget
+from scheduler_reader.capacity.overheads import are_graphs_in_budget, counts_whole_device
 from scheduler_reader.knowledge.gpus import GIB
 
 
@@ -47,8 +47,10 @@ def _no_room(inputs: CapacityInputs, worst: StageBudget) -> str:
             f"budget is {budget}: {(worst.weights - worst.budget) / GIB:.1f} GiB short"
         )
     graphs = worst.graphs.best if are_graphs_in_budget(inputs) else 0.0
-    working = worst.activation.best + worst.non_torch.best + graphs
+    others = inputs.used_bytes if counts_whole_device(inputs) else 0.0
+    working = worst.activation.best + worst.non_torch.best + graphs - others
+    beside = f", other processes' {others / GIB:.1f} GiB" if others else ""
     return (
-        f"no memory is left for KV blocks: weights {worst.weights / GIB:.1f} GiB and working "
+        f"no memory is left for KV blocks: weights {worst.weights / GIB:.1f} GiB{beside} and working "
         f"memory {working / GIB:.1f} GiB exceed the budget of {budget} by {max(short, 0):.1f} GiB"
     )

@@ -10,13 +10,13 @@ from collections.abc import Callable
 import yaml
 
 from scheduler_reader.parse.compose_services import Service
-from scheduler_reader.parse.deployment import Deployment
-from scheduler_reader.parse.docker_run import gpus_of_docker
+from scheduler_reader.parse.deployment import ALL, Deployment
+from scheduler_reader.parse.docker_run import ALL_GPUS, gpus_of_docker
 from scheduler_reader.parse.input_file import InputFile
 from scheduler_reader.parse.quantity import cores, count, docker_bytes
 from scheduler_reader.parse.source import Word
 from scheduler_reader.parse.yaml_nodes import child, items, place
-from scheduler_reader.value import Known, Unknown, Value
+from scheduler_reader.value import Known, Unknown, Value, derive
 
 Reader = Callable[[yaml.Node], Word]
 
@@ -32,6 +32,7 @@ def compose_deployment(service: Service, read: Reader, file: InputFile) -> Deplo
     return Deployment(
         replicas=count(word("deploy", "replicas") or word("scale")),
         gpu_request=_gpus(service, read, file),
+        gpu_ids=_gpu_ids(service, read, file),
         shared_memory_bytes=docker_bytes(word("shm_size")),
         uses_host_ipc=Known(ipc.text == "host", ipc.origin) if ipc and not ipc.unknown else None,
         cpu_limit=cores(word("deploy", "resources", "limits", "cpus") or word("cpus")),
@@ -42,27 +43,55 @@ def compose_deployment(service: Service, read: Reader, file: InputFile) -> Deplo
 
 
 def _gpus(service: Service, read: Reader, file: InputFile) -> Value[int] | None:
-    reserved = service.get("deploy", "resources", "reservations", "devices")
     short = service.get("gpus")
     if isinstance(short, yaml.ScalarNode):
         return gpus_of_docker(read(short))
-    for device in items(reserved) or items(short):
+    device = _gpu_device(service)
+    if device is None:
+        return None
+    ids = items(child(device, "device_ids"))
+    if ids:
+        return derive(len, _ids([read(item) for item in ids]))
+    number = child(device, "count")
+    if number is None:
+        return Unknown(ALL_GPUS, place(device, file))
+    return gpus_of_docker(read(number))
+
+
+def _gpu_ids(service: Service, read: Reader, file: InputFile) -> Value[tuple[str, ...]] | None:
+    """Which GPUs of the host a service gets: those it names, else the first ones.
+
+    `ALL` stands for every one.  Source: moby, daemon/nvidia_linux.go (a count is the devices from 0).
+    """
+    device = _gpu_device(service)
+    ids = items(child(device, "device_ids")) if device is not None else []
+    if ids:
+        return _ids([read(item) for item in ids])
+    short = service.get("gpus")
+    if isinstance(short, yaml.ScalarNode) and "=" in str(short.value):
+        return Unknown("which GPUs it gets is not told", place(short, file))
+    count = _gpus(service, read, file)
+    if isinstance(count, Known):
+        return Known(tuple(map(str, range(count.value))), count.origin)
+    if count is not None and count.reason == ALL_GPUS:
+        return Known(ALL, place(service.node, file))
+    return count
+
+
+def _gpu_device(service: Service) -> yaml.Node | None:
+    """The entry of the service's devices that reserves GPUs."""
+    reserved = service.get("deploy", "resources", "reservations", "devices")
+    for device in items(reserved) or items(service.get("gpus")):
         capabilities = {str(item.value) for item in items(child(device, "capabilities"))}
-        if reserved is not None and "gpu" not in capabilities:
-            continue
-        ids = child(device, "device_ids")
-        if items(ids):
-            return _ids([read(item) for item in items(ids)])
-        number = child(device, "count")
-        if number is None:
-            return Unknown("all GPUs of the host", place(device, file))
-        return gpus_of_docker(read(number))
+        if reserved is None or "gpu" in capabilities:
+            return device
     return None
 
 
-def _ids(words: list[Word]) -> Value[int]:
-    """How many devices a list names; an item such as `${GPUS:-0,1}` can hold several."""
+def _ids(words: list[Word]) -> Value[tuple[str, ...]]:
+    """The devices that a list names; an item such as `${GPUS:-0,1}` can hold several."""
     unknown = next((word.unknown for word in words if word.unknown), None)
     if unknown:
         return Unknown(unknown, words[0].origin)
-    return Known(sum(len(word.text.split(",")) for word in words), words[0].origin)
+    named = (part.strip() for word in words for part in word.text.split(","))
+    return Known(tuple(named), words[0].origin)

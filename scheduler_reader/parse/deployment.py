@@ -11,6 +11,7 @@ from typing import Literal, NamedTuple
 
 from scheduler_reader.value import Value
 
+ALL = ("all",)  # GPU ids: every one of the host
 ProbeKind = Literal["startup", "liveness", "readiness"]
 
 
@@ -31,6 +32,7 @@ class Deployment:
     image: Value[str] | None = None  # the reference, where it names vLLM
     replicas: Value[int] | None = None
     gpu_request: Value[int] | None = None  # GPUs that one replica asks for
+    gpu_ids: Value[tuple[str, ...]] | None = None  # of the host, in the container's order
     gpu_product: Value[str] | None = None  # node label or product text: `nvidia-h100-80gb`
     shared_memory_bytes: Value[int] | None = None  # size of /dev/shm
     has_unlimited_shared_memory: bool = False  # a memory volume without a limit of its own

@@ -16,6 +16,7 @@ from scheduler_reader.parse.source import Word
 from scheduler_reader.value import Known, Unknown, Value
 
 RUNTIMES = frozenset({"docker", "podman", "nerdctl", "nvidia-docker", "lima", "finch"})
+ALL_GPUS = "all GPUs of the host"
 SWITCHES = frozenset(
     f"--{name}"
     for name in (
@@ -146,7 +147,7 @@ def gpus_of_docker(word: Word) -> Value[int]:
     """How many GPUs `--gpus 2` or `--gpus '"device=0,1"'` gives; `all` depends on the host."""
     text = word.text.strip("\"'")
     if word.unknown or text in {"all", "-1"}:
-        return Unknown(word.unknown or "all GPUs of the host", word.origin)
+        return Unknown(word.unknown or ALL_GPUS, word.origin)
     number = whole_number(text)
     if number is not None:
         return Known(number, word.origin)

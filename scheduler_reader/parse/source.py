@@ -68,6 +68,7 @@ class ParsedEngine:
     image_version: Value[str] | None = None
     unresolved: Mapping[str, str] = field(default_factory=dict)
     deployment: Deployment | None = None
+    beside: tuple[ParsedEngine, ...] = ()  # engines of the file that run on its host at its time
 
     @property
     def is_unreadable(self) -> bool:

@@ -137,6 +137,7 @@ def _memory_gib(memory: MemoryTerms | None) -> dict[str, float | None]:
         "activation_gib": "activation",
         "cuda_graph_gib": "cuda_graphs",
         "non_torch_gib": "non_torch",
+        "other_processes_gib": "others",
         "kv_cache_gib": "kv_cache",
     }
     return {

@@ -17,6 +17,7 @@ UsageContext = Literal["serve", "offline"]
 
 NOT_RESOLVED = Origin("assumed", "not resolved")
 NO_RUNNER = Unknown("the model runner is not resolved")
+NOTHING_FORCED = Unknown("whether a variable forces an engine is not resolved")
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +42,7 @@ class Hardware:
     count: int
     origin: Origin
     count_is_stated: bool = False  # otherwise as many as the ranks need
+    memory_used_bytes: float = 0.0  # of each, by other processes when the engine starts
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,6 +62,8 @@ class ResolvedEngine:
     assumptions: tuple[str, ...]
     engine_origin: Origin = NOT_RESOLVED
     model_runner: Value[str] = NO_RUNNER  # V1 or V2
+    # What an engine or model runner that an environment variable forces does not support.
+    unsupported: Value[str | None] = NOTHING_FORCED
 
     @property
     def fits_length_to_memory(self) -> bool:

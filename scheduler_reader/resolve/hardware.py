@@ -6,7 +6,7 @@ from math import prod
 
 from scheduler_reader.data import documents
 from scheduler_reader.errors import UsageError
-from scheduler_reader.knowledge.gpus import Gpu, find_gpu
+from scheduler_reader.knowledge.gpus import GIB, Gpu, find_gpu
 from scheduler_reader.knowledge.versions import Release, find_release, latest
 from scheduler_reader.parse.arguments import FlagReading
 from scheduler_reader.parse.source import ParsedEngine
@@ -60,19 +60,23 @@ def choose_hardware(
     The option `--gpu-count` states another number, and so does a deployment of one node.
     """
     gpu, origin = _card(parsed, options, assumptions)
-    if options.gpu_count is not None:
-        if options.gpu_count < 1:
-            raise UsageError(f"--gpu-count {options.gpu_count}: give 1 or more")
-        return Hardware(gpu, options.gpu_count, origin, count_is_stated=True)
-    requested = _requested(parsed)
-    if requested is not None:
-        return Hardware(gpu, requested, origin, count_is_stated=True)
+    used = options.gpu_memory_used_gib * GIB
+    if not used < gpu.memory_bytes:
+        raise UsageError(
+            f"gpu-memory-used-gib {options.gpu_memory_used_gib:g}: a {gpu.title} has "
+            f"{gpu.memory_gib:.1f} GiB"
+        )
+    if options.gpu_count is not None and options.gpu_count < 1:
+        raise UsageError(f"--gpu-count {options.gpu_count}: give 1 or more")
+    stated = _requested(parsed) if options.gpu_count is None else options.gpu_count
+    if stated is not None:
+        return Hardware(gpu, stated, origin, count_is_stated=True, memory_used_bytes=used)
     count, unknown = _ranks(reading)
     if unknown is not None:
         assumptions.append(f"{count} GPU: the parallel size is unknown, {unknown.reason}")
     elif count > 1:
         assumptions.append(f"{count} GPUs, one for each rank: no count is stated (--gpu-count)")
-    return Hardware(gpu, count, origin)
+    return Hardware(gpu, count, origin, memory_used_bytes=used)
 
 
 def _card(

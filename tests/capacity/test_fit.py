@@ -199,3 +199,32 @@ def test_no_more_ranks_than_gpus_are_proposed(stated: int | None, ranks: list[in
     found = look(LLAMA_70B, max_model_len=2048, gpus_stated=stated)
     values = [r.value for r in find_remedies(found) if r.setting == "tensor_parallel_size"]
     assert values == ranks
+
+
+def test_what_others_hold_must_not_be_asked_for_at_start() -> None:
+    """79.19 GiB less 9 and a context of 0.35 to 0.6: 0.88 x total is free, 0.9 x total is not."""
+    found = look(used_bytes=9 * GIB)
+    assert found.starts is False
+    assert "asks for 71.3 GiB to be free at start, and beside the 9.0 GiB" in explain(found)
+    remedies = {remedy.setting: remedy.value for remedy in find_remedies(found)}
+    assert remedies == {"gpu_memory_utilization": 0.87}
+    assert look(used_bytes=9 * GIB, utilization=0.87).starts is True
+    with_bytes = look(used_bytes=9 * GIB, kv_cache_memory_bytes=20 * GIB)
+    assert with_bytes.starts is False  # the check at start asks nothing about the KV cache
+
+
+def test_before_the_check_the_budget_pays_for_what_others_hold() -> None:
+    alone, beside = (look(release="0.9.0", used_bytes=used * GIB) for used in (0, 9))
+    assert alone.starts is True
+    less = alone.budgets[0].kv_cache.best - beside.budgets[0].kv_cache.best
+    assert less / GIB == pytest.approx(9)
+    terms = beside.budgets[0].terms(beside.inputs)
+    assert terms.others == 9 * GIB
+    assert terms.non_torch == pytest.approx(alone.budgets[0].terms(alone.inputs).non_torch)
+
+
+def test_the_v0_engine_runs_out_where_others_hold_its_share() -> None:
+    found = look(release="0.8.5", is_v0=True, used_bytes=9 * GIB)
+    assert found.starts is False
+    assert "out of memory: the engine takes 71.3 GiB" in explain(found)
+    assert look(release="0.8.5", is_v0=True, used_bytes=9 * GIB, utilization=0.85).starts is True

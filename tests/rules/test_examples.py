@@ -62,9 +62,9 @@ def given_facts(facts: Mapping[str, Any]) -> Facts:
 
 
 def facts_of_engine(example: Mapping[str, Any]) -> Facts:
-    """A command line or the one engine of a file, read, resolved and planned; nothing is predicted."""
+    """A command line or the first engine of a file, read, resolved and planned; nothing is predicted."""
     if "file" in example:
-        (parsed,) = parse_text(example["file"], example.get("path", "example.yaml")).engines
+        parsed = parse_text(example["file"], example.get("path", "example.yaml")).engines[0]
     else:
         (parsed,) = parse_command(shlex.split(example["command"])).engines
     engine = resolve(

@@ -30,6 +30,7 @@ STYLES = {
     "activation": "magenta",
     "graphs": "yellow",
     "non_torch": "cyan",
+    "others": "red",
     "kv": "green",
     "unused": "bright_black",
 }

@@ -25,6 +25,7 @@ _TERMS = (
     ("CUDA graphs", "G", "graphs"),
     ("non-torch", "N", "non_torch"),
     ("KV cache", "K", "kv"),
+    ("other processes", "O", "others"),
     ("unused", ".", "unused"),
 )
 
@@ -55,6 +56,7 @@ def _memory(memory: MemoryTerms, assessment: Assessment) -> Iterator[Block]:
     segments = tuple(
         Segment(size, name, wording.gib(size), letter, style)
         for size, (name, letter, style) in zip(sizes, _TERMS, strict=True)
+        if size or style != "others"
     )
     yield Bar(segments, memory.budget)
     if memory.kv_cache <= 0:
@@ -70,6 +72,7 @@ def _sizes(memory: MemoryTerms) -> tuple[float, ...]:
         memory.cuda_graphs,
         memory.non_torch,
         memory.kv_cache,
+        memory.others,
     )
     return (*used, max(0.0, memory.total - sum(max(0.0, size) for size in used)))
 
