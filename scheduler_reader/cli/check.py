@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from enum import StrEnum
 from typing import Annotated
 
@@ -85,17 +86,19 @@ def check(
         rules=read_selection(select or [], ignore or [], folders),
     )
     read = read_paths(paths or [], context.obj)
+    engines = list(read.engines)
+    checked = [check(engine, request) for engine in engines]
     if format is Format.json:
         from scheduler_reader.report import json
 
-        assessments = [assess(engine, request) for engine in read.engines]
+        assessments = [
+            replace(assess(engine, request), findings=one.findings, not_evaluated=one.not_evaluated)
+            for engine, one in zip(engines, checked, strict=True)
+        ]
         typer.echo(json.render(assessments, read.unreadable), nl=False)
-        code = exit_code(assessments, read.unreadable, fail_on, require_facts)
     else:
         from scheduler_reader.report import text
 
-        checked = [check(engine, request) for engine in read.engines]
         typer.echo(text.render(checked), nl=False)
-        code = exit_code(checked, read.unreadable, fail_on, require_facts)
     read.tell()
-    raise typer.Exit(code)
+    raise typer.Exit(exit_code(checked, read.unreadable, fail_on, require_facts))
