@@ -1,18 +1,15 @@
 """Run the scheduler from event to event.
 
 The decisions are those of `stepwise`, for the plain case: first come first served, no drafts, no
-pipeline stages, no shared prefixes.  There every decoding request takes one token a step, so all
-of them together are four numbers: how many they are, the sum of their contexts, when the next one
-ends, and how many need a block in which step of a block's length.  Between two events (an arrival
-that can be admitted, a finish, the end of a prompt, blocks running out) any number of steps is one
-sum.  Where a decision needs more than that (a preemption, a cached prefix), `NotPlainError` says
-so and the run is made step by step.
+pipeline stages, no shared prefixes.  There the decoding requests are one `Cohort`, and between two
+events (an arrival that can be admitted, a finish, the end of a prompt, blocks running out) any
+number of steps is one sum.  Where a decision needs more than that (a preemption, a cached prefix),
+`NotPlainError` says so and the run is made step by step.
 """
 
 from __future__ import annotations
 
 from collections import deque
-from heapq import heappop, heappush
 from math import inf
 from typing import NamedTuple
 
@@ -20,7 +17,9 @@ from scheduler_reader.knowledge.versions import Release
 from scheduler_reader.performance.step import StepModel
 from scheduler_reader.simulate.arrivals import Source
 from scheduler_reader.simulate.behaviour import behaviour_of
+from scheduler_reader.simulate.cohort import Cohort, Ending
 from scheduler_reader.simulate.config import EngineConfig, check, overlap_of
+from scheduler_reader.simulate.decode_line import DecodeLine
 from scheduler_reader.simulate.result import SimulationResult
 from scheduler_reader.simulate.step_log import Lives, StepLog
 
@@ -67,15 +66,8 @@ class _Batch(NamedTuple):
 
     done_s: float
     first_tokens: list[int]
-    ends: list[tuple[int, int]]  # (place, blocks held)
+    ends: list[Ending]
     is_empty: bool = False
-
-
-class _Leaving(NamedTuple):
-    """Requests that are not scheduled any more from a step on, by what they brought."""
-
-    contexts: list[int]
-    residues: list[int]
 
 
 class _Run:
@@ -86,11 +78,9 @@ class _Run:
         check(config, behaviour, release.name)
         self._config = config
         self._arrivals = arrivals
-        self._line = _DecodeLine(step_model)
+        self._line = DecodeLine(step_model)
         self._mixed_seconds = step_model.step_seconds
         self._depth = overlap_of(config, behaviour).batches_in_flight
-        # With outputs in flight, releases up to 0.11.0 schedule a request once too often.
-        self._extra = int(self._depth > 1 and behaviour.output_limit == "none")
         self._reserves = behaviour.reserves_known_tokens and config.scheduler_reserve_full_isl
         self._log = StepLog()
         self._lives = Lives(self._log)
@@ -101,14 +91,8 @@ class _Run:
         self._in_flight: deque[_Batch] = deque()
         # The request whose prompt is not whole yet: it, computed tokens, blocks held.
         self._partial: tuple[_Waiting, int, int] | None = None
-        # Decoding requests together.
-        self._decoding = 0
-        self._context = 0  # sum over them of prompt_tokens - step of the first token
-        self._block_at = [0] * config.block_size  # who needs a block in steps of this remainder
-        self._last_steps: list[int] = []  # heap of the steps that give someone his last token
-        self._ends: dict[int, list[tuple[int, int]]] = {}
-        self._leaving: dict[int, _Leaving] = {}
-        self._overdue: dict[int, int] = {}  # scheduled once too often, by that step
+        overdue_steps = int(self._depth > 1 and behaviour.output_limit == "none")
+        self._cohort = Cohort(config.block_size, config.max_model_len, overdue_steps)
 
     def advance(self) -> bool:
         """One turn of the engine's loop, or a stretch of them; False when all is done."""
@@ -141,7 +125,7 @@ class _Run:
             num_blocks=self._config.num_gpu_blocks,
             block_size=self._config.block_size,
             unfinished=tuple(sorted(stuck)),
-            step_log=None if stuck else self._log,
+            token_gaps=None if stuck else self._log.gaps(),
         )
 
     def _receive(self) -> None:
@@ -169,9 +153,9 @@ class _Run:
         """Decide the next step and put it in flight; False when nothing is in it."""
         step = self._step
         self._step += 1
-        self._let_leave(step)
-        decoding, context = self._decoding, self._context + self._decoding * step
-        self._free -= self._block_at[step % self._config.block_size]
+        self._cohort.enter(step)
+        decoding, context = self._cohort.size, self._cohort.context(step)
+        self._free -= self._cohort.blocks(step)
         if self._free < 0:
             raise NotPlainError
         budget = self._config.max_num_batched_tokens - decoding
@@ -179,9 +163,7 @@ class _Run:
         first_tokens: list[int] = []
         budget = self._continue_partial(step, budget, chunks, first_tokens)
         self._admit(step, budget, chunks, first_tokens)
-        ends = self._ends.pop(step, [])
-        if self._last_steps and self._last_steps[0] == step:
-            heappop(self._last_steps)
+        ends = self._cohort.ending(step)
         if not decoding and not chunks:
             self._in_flight.append(_Batch(self._last_done_s, first_tokens, ends, is_empty=True))
             self._log.add(step, 1, 0.0, 0.0, receivers=0)
@@ -190,25 +172,12 @@ class _Run:
             seconds = self._mixed_seconds(decoding, context, chunks)
         else:
             seconds = self._line.at(decoding, context)
-        self._log.add(step, 1, seconds, 0.0, self._receivers(step, decoding))
+        self._log.add(step, 1, seconds, 0.0, decoding - self._cohort.overdue(step))
         self._last_done_s = max(self._now_s, self._last_done_s) + seconds
         self._executed += 1
         self._busy_s += seconds
         self._in_flight.append(_Batch(self._last_done_s, first_tokens, ends))
         return True
-
-    def _let_leave(self, step: int) -> None:
-        leaving = self._leaving.pop(step, None)
-        if leaving is None:
-            return
-        self._decoding -= len(leaving.contexts)
-        self._context -= sum(leaving.contexts)
-        for residue in leaving.residues:
-            self._block_at[residue] -= 1
-
-    def _receivers(self, step: int, decoding: int) -> int:
-        """Of the decoding requests those that get a token, and are not scheduled once too often."""
-        return decoding - self._overdue.pop(step, 0)
 
     def _continue_partial(
         self, step: int, budget: int, chunks: list[tuple[int, int]], first_tokens: list[int]
@@ -258,36 +227,16 @@ class _Run:
             return
         first_tokens.append(request.place)
         self._lives.first_step[request.place] = step
-        last = step + request.output_tokens - 1
-        ends_early = request.prompt_tokens + request.output_tokens < self._config.max_model_len
-        gone = last + 1 + (self._extra if ends_early else 0)
-        size = self._config.block_size
-        held = -(-(request.prompt_tokens + gone - 1 - step) // size)
-        if last not in self._ends:
-            self._ends[last] = []
-            heappush(self._last_steps, last)
-        self._ends[last].append((request.place, held))
-        if gone == step + 1:
-            return
-        # It decodes from the next step on, and needs a block whenever its context fills one.
-        residue, context = (step + 1 - request.prompt_tokens) % size, request.prompt_tokens - step
-        self._decoding += 1
-        self._context += context
-        self._block_at[residue] += 1
-        leaving = self._leaving.setdefault(gone, _Leaving([], []))
-        leaving.contexts.append(context)
-        leaving.residues.append(residue)
-        if gone > last + 1:
-            self._overdue[last + 1] = self._overdue.get(last + 1, 0) + 1
+        self._cohort.join(step, *request)
 
     def _complete(self) -> None:
         batch = self._in_flight.popleft()
         self._now_s = max(self._now_s, batch.done_s)
         for place in batch.first_tokens:
             self._lives.first_token_s[place] = self._now_s
-        for place, held in batch.ends:
+        for place, blocks in batch.ends:
             self._lives.finished_s[place] = self._now_s
-            self._free += held
+            self._free += blocks
             self._arrivals.finished(self._now_s)
         self._running -= len(batch.ends)
         self._open -= len(batch.ends)
@@ -296,37 +245,33 @@ class _Run:
 
     def _stretch(self) -> bool:
         """Advance over steps that only decode, up to the next event; False when it is at hand."""
-        step, decoding = self._step, self._decoding
+        step, decoding = self._step, self._cohort.size
         if not decoding or self._partial or len(self._in_flight) != self._depth - 1:
             return False
         if self._in_flight and (self._in_flight[0].first_tokens or self._in_flight[0].ends):
             return False
-        if step in self._leaving or step in self._overdue:
+        steps = self._cohort.quiet_steps(step)
+        horizon_s = self._next_admission_s(decoding) if steps > 1 else 0.0
+        if horizon_s <= self._now_s:
             return False
-        steps = self._last_steps[0] - step if self._last_steps else 0
-        horizon_s = self._next_admission_s(decoding)
-        if steps < 2 or horizon_s <= self._now_s:
-            return False
-        steps = self._steps_with_blocks(step, steps)
-        line = self._line.stretch(decoding, self._context + decoding * step, steps)
-        steps = self._steps_before(horizon_s, line)
+        steps = self._cohort.steps_with_blocks(step, self._free, steps)
+        stretch = self._line.stretch(decoding, self._cohort.context(step), steps)
+        # A step is decided when the one before begins, if outputs are in flight, else when it ends.
+        begin_s = self._in_flight[0].done_s if self._in_flight else self._now_s
+        steps = stretch.steps
+        if horizon_s < inf:
+            steps = min(stretch.before(horizon_s - begin_s) + len(self._in_flight), steps)
         if steps < 2:
             return False
-        size = self._config.block_size
-        rest = sum(self._block_at[(step + i) % size] for i in range(steps % size))
-        self._free -= steps // size * decoding + rest
-        self._log.add(step, steps, line.seconds, line.growth, decoding)
+        self._free -= self._cohort.blocks(step, steps)
+        self._log.add(step, steps, stretch.seconds, stretch.growth, decoding)
         self._step += steps
         self._executed += steps
-        self._busy_s += line.total(steps)
-        if self._in_flight:  # the output of each step comes while the next one runs
-            begin_s = self._in_flight.popleft().done_s
-            self._now_s = begin_s + line.total(steps - 1)
-            self._last_done_s = begin_s + line.total(steps)
-            self._in_flight.append(_Batch(self._last_done_s, [], []))
-        else:
-            self._now_s += line.total(steps)
-            self._last_done_s = self._now_s
+        self._busy_s += stretch.total(steps)
+        self._last_done_s = self._now_s = begin_s + stretch.total(steps)
+        if self._in_flight:
+            self._now_s = begin_s + stretch.total(steps - 1)
+            self._in_flight = deque([_Batch(self._last_done_s, [], [])])
         return True
 
     def _next_admission_s(self, decoding: int) -> float:
@@ -342,83 +287,3 @@ class _Run:
         head = self._waiting[0]
         fits = budget > 0 and self._fits(head, min(head.prompt_tokens, budget))
         return self._now_s if fits else inf
-
-    def _steps_with_blocks(self, step: int, most: int) -> int:
-        """How many steps the free blocks last; every request takes one in a block's length."""
-        size, decoding, left = self._config.block_size, self._decoding, self._free
-        cycles = left // decoding
-        if cycles > most // size:
-            return most
-        steps, left = cycles * size, left - cycles * decoding
-        while steps < most and self._block_at[(step + steps) % size] <= left:
-            left -= self._block_at[(step + steps) % size]
-            steps += 1
-        return min(steps, most)
-
-    def _steps_before(self, horizon_s: float, line: _Stretch) -> int:
-        """How many steps of a stretch are decided before a time."""
-        if horizon_s == inf:
-            return line.steps
-        begin_s = self._in_flight[0].done_s if self._in_flight else self._now_s
-        low, high = 0, line.steps  # the first step that begins at or after the horizon
-        while low < high:
-            middle = (low + high) // 2
-            if begin_s + line.total(middle) < horizon_s:
-                low = middle + 1
-            else:
-                high = middle
-        return min(low + len(self._in_flight), line.steps)
-
-
-class _Stretch(NamedTuple):
-    """Steps of which each is longer than the one before by `growth` seconds."""
-
-    steps: int
-    seconds: float
-    growth: float
-
-    def total(self, steps: int) -> float:
-        """Seconds of the first `steps`."""
-        return steps * self.seconds + self.growth * (steps * (steps - 1) / 2)
-
-
-class _DecodeLine:
-    """Times of steps that only decode: a line over the context, with bends at windows."""
-
-    def __init__(self, step_model: StepModel) -> None:
-        self._seconds = step_model.step_seconds
-        self._is_straight = not step_model.is_eager and all(
-            cost.window is None for cost in step_model.attention
-        )
-        self._terms: dict[int, tuple[float, float]] = {}
-
-    def at(self, decoding: int, context: int) -> float:
-        """Seconds of one step."""
-        if not self._is_straight:
-            return self._seconds(decoding, context)
-        fixed, slope = self._straight(decoding)
-        return fixed + slope * context
-
-    def stretch(self, decoding: int, context: int, most: int) -> _Stretch:
-        """Steps from a context on, as many as lie on one line."""
-        if self._is_straight:
-            fixed, slope = self._straight(decoding)
-            return _Stretch(most, fixed + slope * context, slope * decoding)
-        first = self._seconds(decoding, context)
-        growth = self._seconds(decoding, context + decoding) - first
-        steps = most
-        while steps > 2:
-            last = self._seconds(decoding, context + decoding * (steps - 1))
-            if abs(last - first - growth * (steps - 1)) <= 1e-12 * steps:
-                break
-            steps //= 2
-        return _Stretch(steps, first, growth)
-
-    def _straight(self, decoding: int) -> tuple[float, float]:
-        terms = self._terms.get(decoding)
-        if terms is None:
-            fixed = self._seconds(decoding, 0)
-            far = 1 << 20
-            terms = fixed, (self._seconds(decoding, far) - fixed) / far
-            self._terms[decoding] = terms
-        return terms

@@ -128,8 +128,8 @@ def _is_good(record: RequestRecord, slo: Slo, ttft_s: float, tpot_s: float | Non
 
 
 def _itl_ms(result: SimulationResult) -> Latency | None:
-    if result.step_log is not None:
-        return result.step_log.gaps().latency()
+    if result.token_gaps is not None:
+        return result.token_gaps.latency()
     finished = (record for record in result.records if record.finished_s is not None)
     return Distribution.of_runs(gap for record in finished for gap in record.gaps).latency()
 

@@ -7,10 +7,9 @@ so memory grows with scheduling events, not with tokens, and percentiles stay ex
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from typing import Literal, NamedTuple
 
-if TYPE_CHECKING:
-    from scheduler_reader.simulate.step_log import StepLog
+from scheduler_reader.simulate.percentiles import Progressions
 
 
 class Gaps(NamedTuple):
@@ -57,7 +56,7 @@ class Sample(NamedTuple):
 class SimulationResult(NamedTuple):
     """A whole run.  `phases` and `samples` are empty when they were not asked for.
 
-    `step_log` holds the gaps of all requests together, where the run kept them by step.
+    `token_gaps` are the gaps of all requests together, where the run kept them by step.
     """
 
     records: Sequence[RequestRecord]  # in order of request number
@@ -70,4 +69,4 @@ class SimulationResult(NamedTuple):
     unfinished: tuple[int, ...] = ()  # requests that can never be scheduled, or cut short
     phases: tuple[Phase, ...] = ()
     samples: tuple[Sample, ...] = ()
-    step_log: StepLog | None = None
+    token_gaps: Progressions | None = None
