@@ -1,0 +1,47 @@
+"""Findings alone are those of the whole assessment."""
+
+from __future__ import annotations
+
+import shlex
+
+import pytest
+
+from scheduler_reader.parse import parse_command
+from scheduler_reader.pipeline import Request, assess, check
+from scheduler_reader.resolve import ResolveOptions
+from scheduler_reader.rule_engine import Selection
+from scheduler_reader.workload import DEFAULT_WORKLOAD, Slo
+
+COMMANDS = (
+    "vllm serve meta-llama/Llama-3.1-8B-Instruct --max-num-batched-tokens 512 --max-num-seqs 4",
+    "vllm serve meta-llama/Llama-3.3-70B-Instruct --swap-space 4",
+    "vllm serve acme/private -tp 2",
+)
+WORKLOAD = DEFAULT_WORKLOAD.replaced({"input_tokens": 12_000})
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_findings_for_a_stated_load_are_the_same(command: str) -> None:
+    (engine,) = parse_command(shlex.split(command)).engines
+    request = Request(ResolveOptions("0.18.0", "h100"), WORKLOAD, Slo(itl_ms=20.0))
+    whole, alone = assess(engine, request), check(engine, request)
+    assert alone.findings == whole.findings
+    assert alone.not_evaluated == whole.not_evaluated
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_without_a_stated_load_nothing_is_predicted(command: str) -> None:
+    (engine,) = parse_command(shlex.split(command)).engines
+    request = Request(ResolveOptions("0.18.0", "h100"))
+    whole, alone = assess(engine, request), check(engine, request)
+    assert all(finding in whole.findings for finding in alone.findings)
+    left = {finding.code for finding in whole.findings} - {f.code for f in alone.findings}
+    assert left <= {one.code for one in alone.not_evaluated}
+    assert left <= {"CHK101", "CHK102"}
+
+
+def test_only_selected_rules_are_evaluated() -> None:
+    (engine,) = parse_command(shlex.split(COMMANDS[1])).engines
+    request = Request(ResolveOptions("0.18.0", "h100"), rules=Selection(("FLG",), ("FLG01",)))
+    for judged in (assess(engine, request), check(engine, request)):
+        assert {finding.code for finding in judged.findings} == {"FLG002"}
