@@ -37,6 +37,12 @@ def diagnosis() -> set[str]:
     return loaded(*COMMAND_LINE)
 
 
+@pytest.mark.parametrize("name", ["socket", "ssl", "http.client", "urllib.request"])
+def test_no_connection_could_be_opened(diagnosis: set[str], name: str) -> None:
+    assert name not in diagnosis
+    assert not {"huggingface_hub", "scheduler_reader.hub"} & diagnosis
+
+
 @pytest.mark.parametrize(
     "name",
     ["pydantic", "yaml", "rich", "hypothesis", "importlib.metadata", "email", "tomllib"],
@@ -50,7 +56,7 @@ def test_other_commands_and_reports_are_not_loaded(diagnosis: set[str]) -> None:
     assert "scheduler_reader.cli.diagnose" in ours
     assert not {"scheduler_reader.cli.listing", "scheduler_reader.cli.simulate"} & ours
     assert not any(name.startswith("scheduler_reader.report.terminal") for name in ours)
-    assert not any(name.startswith("scheduler_reader.simulate") for name in ours)
+    assert not {"scheduler_reader.simulate.stepwise", "scheduler_reader.simulate.modes"} & ours
     assert not any(name.startswith("scheduler_reader.parse.forms.") for name in ours)
 
 

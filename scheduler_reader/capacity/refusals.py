@@ -11,7 +11,6 @@ from scheduler_reader.capacity.kv_layers import RECURRENT
 from scheduler_reader.capacity.overheads import counts_whole_device
 from scheduler_reader.knowledge.gpus import GIB
 
-
 StartCheck = Literal["", "free_memory", "state_of_every_sequence"]  # "": of the KV cache
 
 

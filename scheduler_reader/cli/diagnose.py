@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Annotated
 
 import typer
 
 from scheduler_reader.cli import options
+from scheduler_reader.cli.hub import with_hub
 from scheduler_reader.cli.inputs import existing, read_inputs, read_slo, read_target, read_workload
 from scheduler_reader.cli.output import FailOn, Format, exit_code, read_targets, write_reports
 
@@ -24,6 +26,7 @@ def diagnose(
     gpu_memory_used_gib: options.GpuMemoryUsed = None,
     offline: options.Offline = False,
     model_config: options.ModelConfig = None,
+    hub: options.Hub = False,
     workload: options.WorkloadName = None,
     isl: options.InputTokens = None,
     osl: options.OutputTokens = None,
@@ -84,11 +87,9 @@ def diagnose(
     )
     targets = read_targets(output or [])
     files, unreadable = read_inputs(configs or [], context.obj)
-    assessments = [
-        assess(engine, request)
-        for file in files
-        for engine in file.engines
-        if not engine.is_unreadable
-    ]
+    engines = [engine for file in files for engine in file.engines if not engine.is_unreadable]
+    if hub:
+        request = replace(request, target=with_hub(request.target, engines))
+    assessments = [assess(engine, request) for engine in engines]
     write_reports(assessments, unreadable, format, targets)
     raise typer.Exit(exit_code(assessments, unreadable, fail_on, require_facts))

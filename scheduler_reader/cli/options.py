@@ -54,6 +54,14 @@ ModelConfig = Annotated[
         rich_help_panel=TARGET,
     ),
 ]
+Hub = Annotated[
+    bool,
+    typer.Option(
+        "--hub",
+        help="Fetch the model's config and tensor sizes from the Hugging Face hub.",
+        rich_help_panel=TARGET,
+    ),
+]
 WorkloadName = Annotated[
     str | None,
     typer.Option(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
+from dataclasses import replace
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -11,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from scheduler_reader.cli import options
+from scheduler_reader.cli.hub import with_hub
 from scheduler_reader.cli.inputs import read_inputs, read_slo, read_target, read_workload
 from scheduler_reader.cli.messages import tell
 from scheduler_reader.cli.output import FINDINGS, UNREADABLE, replace_file
@@ -51,6 +53,7 @@ def simulate(
     gpu_memory_used_gib: options.GpuMemoryUsed = None,
     offline: options.Offline = False,
     model_config: options.ModelConfig = None,
+    hub: options.Hub = False,
     workload: options.WorkloadName = None,
     isl: options.InputTokens = None,
     osl: options.OutputTokens = None,
@@ -152,6 +155,8 @@ def simulate(
     )
     files, unreadable = read_inputs(configs or [], context.obj)
     engines = [engine for file in files for engine in file.engines if not engine.is_unreadable]
+    if hub:
+        wanted = replace(wanted, target=with_hub(wanted.target, engines))
     if len(engines) > 1 and (timeline or plot):
         raise UsageError(f"--timeline and --plot show one engine; here are {len(engines)}")
     results = []

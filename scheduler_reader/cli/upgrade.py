@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
+from dataclasses import replace
 from difflib import unified_diff
 from enum import StrEnum
 from pathlib import Path
@@ -12,6 +13,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from scheduler_reader.cli import options
+from scheduler_reader.cli.hub import with_hub
 from scheduler_reader.cli.inputs import read_inputs, read_slo, read_target, read_workload
 from scheduler_reader.cli.messages import tell
 from scheduler_reader.cli.output import FINDINGS, UNREADABLE, replace_file
@@ -49,6 +51,7 @@ def upgrade(
     gpu_memory_used_gib: options.GpuMemoryUsed = None,
     offline: options.Offline = False,
     model_config: options.ModelConfig = None,
+    hub: options.Hub = False,
     workload: options.WorkloadName = None,
     isl: options.InputTokens = None,
     osl: options.OutputTokens = None,
@@ -90,6 +93,9 @@ def upgrade(
     if (fix or diff) and config in (None, "-"):
         raise UsageError("--fix and --diff need a file: a command line or stdin is none")
     files, unreadable = read_inputs([config] if config else [], context.obj)
+    if hub:
+        engines = [engine for file in files for engine in file.engines if not engine.is_unreadable]
+        request = replace(request, target=with_hub(request.target, engines))
     rewrites: Sequence[Rewrite] = ()
     is_refused = False
     if (fix or diff) and files and config:

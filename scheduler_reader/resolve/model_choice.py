@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 from scheduler_reader.knowledge.flags import FlagTable
@@ -36,12 +37,17 @@ def choose_facts(
     """The model's facts.  Raises `InputError` for a model config that cannot be read."""
     flag = _known_text(reading.settings.get("quantization"))
     if options.model_config is not None:
-        facts = _with_quantization(_read(options), flag)
+        facts = _with_quantization(_read(options.model_config), flag)
         stated = str(options.origin("model_config"))
         origin = Origin("option", stated, path=str(options.model_config))
         return Known(_with_overrides(facts, reading.settings, reading.release), origin)
     if isinstance(model_id, Unknown):
         return Unknown(f"the model is unknown: {model_id.reason}", model_id.origin)
+    folder = options.hub_models.get((model_id.value, _known_text(reading.settings.get("revision"))))
+    if folder is not None:
+        facts = _with_quantization(replace(_read(folder), id=model_id.value), flag)
+        origin = Origin("option", "--hub", path=str(folder))
+        return Known(_with_overrides(facts, reading.settings, reading.release), origin)
     found = find_model(model_id.value, flag)
     if isinstance(found, Unknown):
         return found
@@ -50,11 +56,10 @@ def choose_facts(
     return Known(_with_overrides(found.facts, reading.settings, reading.release), found.origin)
 
 
-def _read(options: ResolveOptions) -> ModelFacts:
+def _read(path: Path) -> ModelFacts:
     from scheduler_reader.knowledge.model_config import read_model_config
 
-    assert options.model_config is not None
-    return read_model_config(options.model_config)
+    return read_model_config(path)
 
 
 def _with_quantization(facts: ModelFacts, flag: str | None) -> ModelFacts:

@@ -23,6 +23,9 @@ class ResolveOptions:
     offline: bool = False  # the defaults of the LLM class
     model_config: Path | None = None  # a config.json, or the folder of a model
     gpu_memory_used_gib: float = 0.0  # by other processes, on each GPU, when the engine starts
+    hub_models: Mapping[tuple[str, str | None], Path] = field(
+        default_factory=dict
+    )  # by id, revision
     origins: Mapping[str, Origin] = field(default_factory=dict)  # of those in a settings file
 
     def origin(self, name: str) -> Origin:

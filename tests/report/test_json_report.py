@@ -137,6 +137,7 @@ def test_capacity_is_in_gib_and_has_both_ends() -> None:
         "activation_gib",
         "cuda_graph_gib",
         "non_torch_gib",
+        "other_processes_gib",
         "kv_cache_gib",
         "kv_bytes_per_token",
         "block_size",
