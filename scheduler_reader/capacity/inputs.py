@@ -104,7 +104,7 @@ def _read(engine: ResolvedEngine, model: ModelFacts) -> CapacityInputs:
         dtype_bytes=_dtype_bytes(engine, model),
         kv_dtype=_kv_dtype(engine, model),
         tensor_parallel=ranks,
-        pipeline_parallel=_optional(engine, "pipeline_parallel_size") or 1,
+        pipeline_parallel=_pipeline_stages(engine, model),
         data_parallel=_optional(engine, "data_parallel_size") or 1,
         expert_parallel=bool(_optional(engine, "enable_expert_parallel")),
         context_parallel=_context_parallel(engine),
@@ -136,6 +136,15 @@ def _read(engine: ResolvedEngine, model: ModelFacts) -> CapacityInputs:
         graphs_in_budget=_switch(engine, table()["graphs_in_budget_variable"]),
         used_bytes=engine.hardware.memory_used_bytes,
     )
+
+
+def _pipeline_stages(engine: ResolvedEngine, model: ModelFacts) -> int:
+    stages = int(_optional(engine, "pipeline_parallel_size") or 1)
+    if stages > model.layers:
+        raise MissingFactError(
+            f"pipeline_parallel_size {stages:,} leaves stages without any of the {model.layers} layers"
+        )
+    return stages
 
 
 def _required(engine: ResolvedEngine, name: str) -> Any:

@@ -43,6 +43,13 @@ def test_ranks_that_do_not_divide_the_heads() -> None:
     assert found.reason == "32 attention heads cannot be split over 3 tensor-parallel ranks"
 
 
+def test_more_stages_than_layers_have_a_reason_and_no_numbers() -> None:
+    found = plan(f"{LLAMA_8B} -pp 33")
+    assert found == CapacityPlan(None, found.reason)
+    assert "stages without any of the 32 layers" in found.reason
+    assert plan(f"{LLAMA_8B} -pp 32").num_blocks is not None
+
+
 def test_terms_add_up() -> None:
     memory = plan(LLAMA_8B).memory
     assert memory is not None
