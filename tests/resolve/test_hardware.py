@@ -49,3 +49,26 @@ def test_label_that_names_no_known_gpu_leaves_the_assumption() -> None:
     assert found.gpu.name == "h100-sxm"
     assert len(assumed) == 1
     assert "g5.8xlarge (pod.yaml:4) is no GPU known here" in assumed[0]
+
+
+REQUEST = "resources: {limits: {nvidia.com/gpu: 4}}\n      args: [--model, Qwen/Qwen3-8B]"
+
+
+def test_a_pod_states_the_number_of_gpus() -> None:
+    text = POD.replace("args: [--model, Qwen/Qwen3-8B]", REQUEST).replace("LABEL", "a: b")
+    (engine,) = parse_text(text, "pod.yaml").engines
+    found = resolve(engine, ResolveOptions()).hardware
+    assert (found.count, found.count_is_stated) == (4, True)
+    assert resolve(engine, ResolveOptions(gpu_count=2)).hardware.count == 2
+
+
+def test_a_group_of_nodes_does_not() -> None:
+    leader = "{containers: [{image: vllm/vllm-openai:v0.11.0, args: [--model=m, -tp=8], "
+    limits = "resources: {limits: {nvidia.com/gpu: 4}}}]}"
+    text = (
+        "apiVersion: leaderworkerset.x-k8s.io/v1\nkind: LeaderWorkerSet\nspec:\n"
+        f"  leaderWorkerTemplate:\n    size: 2\n    leaderTemplate: {{spec: {leader}{limits}}}\n"
+    )
+    (engine,) = parse_text(text, "lws.yaml").engines
+    found = resolve(engine, ResolveOptions()).hardware
+    assert (found.count, found.count_is_stated) == (8, False)
