@@ -8,14 +8,17 @@ from pathlib import Path
 
 from scheduler_reader.assessment import Assessment, Checked
 from scheduler_reader.capacity import plan_capacity
+from scheduler_reader.capacity.plan import CapacityPlan
 from scheduler_reader.diagnose import find_bottleneck, next_steps, tune
 from scheduler_reader.knowledge.versions import Release
 from scheduler_reader.parse.source import ParsedEngine
 from scheduler_reader.performance import estimate_performance
+from scheduler_reader.performance.estimate import PerformanceEstimate
 from scheduler_reader.resolve import ResolveOptions, resolve
+from scheduler_reader.resolve.engine import ResolvedEngine
 from scheduler_reader.rule_engine import Facts, Selection, Sources, evaluate, rules_for
 from scheduler_reader.rule_engine.compile import CompiledRule
-from scheduler_reader.value import Unknown
+from scheduler_reader.value import Unknown, Value
 from scheduler_reader.workload import DEFAULT_WORKLOAD, Slo, Workload
 
 
@@ -39,7 +42,7 @@ def assess(parsed: ParsedEngine, request: Request) -> Assessment:
     engine = resolve(parsed, request.target)
     workload = request.workload or DEFAULT_WORKLOAD
     plan = plan_capacity(engine, workload)
-    estimate = estimate_performance(engine, plan, workload, request.slo)
+    estimate = _predicted(engine, plan, request)
     bottleneck = find_bottleneck(engine, plan, workload, request.slo)
     facts = Facts.of(engine, plan, estimate, bottleneck, workload, request.slo)
     findings, not_evaluated = evaluate(request.wanted_rules(engine.release), facts)
@@ -79,6 +82,20 @@ def check(parsed: ParsedEngine, request: Request) -> Checked:
         sources = replace(sources, estimate=_not_predicted, find_bottleneck=_not_predicted)
     findings, not_evaluated = evaluate(request.wanted_rules(engine.release), Facts(sources))
     return Checked(engine, findings, not_evaluated)
+
+
+def _predicted(
+    engine: ResolvedEngine, plan: CapacityPlan, request: Request
+) -> Value[PerformanceEstimate]:
+    """A stated workload is simulated, the default one estimated at once.
+
+    Limits are lifted and settings searched in closed form, many at a time.
+    """
+    if request.workload is None:
+        return estimate_performance(engine, plan, DEFAULT_WORKLOAD, request.slo)
+    from scheduler_reader.simulate.estimate import simulated_estimate
+
+    return simulated_estimate(engine, plan, request.workload, request.slo)
 
 
 def _not_predicted() -> Unknown:

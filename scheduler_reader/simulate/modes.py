@@ -88,7 +88,7 @@ def run_mode(
     """Run one mode on the workload of a setup.  Rates are those of all replicas."""
 
     def requests() -> Source:
-        return watch(source(setup.workload, setup.config.max_model_len, _ramp_s(setup)))
+        return watch(source(setup.workload, setup.config.max_model_len, setup.ramp_s))
 
     record = bounds.requests <= MOST_RECORDED
     if mode is Mode.naive:
@@ -143,14 +143,6 @@ def unchunked(setup: Setup, bounds: Bounds) -> tuple[EngineConfig, Release, tupl
     if budget > setup.config.max_num_batched_tokens:
         notes.append(f"without chunks the token budget must hold the longest request: {budget:,}")
     return config, release, tuple(notes)
-
-
-def _ramp_s(setup: Setup) -> float:
-    """How long a request takes beside all others: the time over which a steady start is spread."""
-    workload = setup.workload
-    seats = min(workload.concurrency or 1, setup.config.active_limit)
-    prompt, output = workload.input_tokens.mean, workload.output_tokens.mean
-    return output * setup.step_model.step_seconds(seats, seats * (prompt + output / 2))
 
 
 def _windowed(mode: Mode, run: WindowedRun, setup: Setup, slo: Slo) -> ModeRun:

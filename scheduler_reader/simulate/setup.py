@@ -32,6 +32,13 @@ class Setup(NamedTuple):
     frontend_s: float
     notes: tuple[str, ...]
 
+    @property
+    def ramp_s(self) -> float:
+        """How long a request takes beside all others: a steady start is spread over that time."""
+        seats = min(self.workload.concurrency or 1, self.config.active_limit)
+        prompt, output = self.workload.input_tokens.mean, self.workload.output_tokens.mean
+        return output * self.step_model.step_seconds(seats, seats * (prompt + output / 2))
+
 
 def set_up(engine: ResolvedEngine, plan: CapacityPlan, workload: Workload) -> Value[Setup]:
     """What to simulate, or why it cannot be: a setting, the model or the memory is not known."""

@@ -12,7 +12,6 @@ from random import Random
 
 from scheduler_reader.simulate.arrivals import Arrival, ClosedLoop, OpenLoop, Source
 from scheduler_reader.simulate.lengths import draw
-from scheduler_reader.traces import read_trace
 from scheduler_reader.workload import Workload
 
 TURNS = 10  # requests of one conversation: all but the first find its prefix in the cache
@@ -54,6 +53,8 @@ def _fitted(requests: Iterator[Arrival], max_model_len: int) -> Iterator[Arrival
 
 
 def _traced(workload: Workload) -> Iterator[Arrival]:
+    from scheduler_reader.traces import read_trace
+
     assert workload.trace is not None
     for number, row in enumerate(read_trace(workload.trace)):
         yield Arrival(number, *row)

@@ -1,0 +1,165 @@
+"""The performance estimate from a simulated run of the workload.
+
+The run gives what a client would measure: its latencies, its rates, its queue.  The closed form
+gives the rest (the floor, where the time goes, the capacity), the range, and the whole answer
+where a run would be slow or cannot be made.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from scheduler_reader.capacity.plan import CapacityPlan
+from scheduler_reader.errors import UsageError
+from scheduler_reader.performance import estimate_performance
+from scheduler_reader.performance.estimate import Latency, PerformanceEstimate
+from scheduler_reader.resolve.engine import ResolvedEngine
+from scheduler_reader.simulate.event_driven import NotPlainError, is_plain, run_event_driven
+from scheduler_reader.simulate.metrics import Metrics, measure
+from scheduler_reader.simulate.percentiles import Distribution
+from scheduler_reader.simulate.result import RequestRecord, SimulationResult
+from scheduler_reader.simulate.setup import Setup, set_up
+from scheduler_reader.simulate.traffic import source
+from scheduler_reader.value import Known, Origin, Unknown, Value
+from scheduler_reader.workload import Slo, Workload
+
+ORIGIN = Origin("derived", "simulated run of the workload")
+MOST_REQUESTS = 8_000  # a run of them takes less than a second
+MOST_GAPS = 1_000_000  # the same, where an objective is on each request's own gaps
+
+
+def simulated_estimate(
+    engine: ResolvedEngine, plan: CapacityPlan, workload: Workload, slo: Slo
+) -> Value[PerformanceEstimate]:
+    """The estimate by simulation; in closed form, with the reason among `not_modeled`, where the
+    run is not plain (`event_driven`), too long, or offers more than the engine sustains.
+    """
+    instant = estimate_performance(engine, plan, workload, slo)
+    if isinstance(instant, Unknown):
+        return instant
+    setup = set_up(engine, plan, workload)
+    if isinstance(setup, Unknown):
+        return _unsimulated(instant, setup.reason)
+    if instant.value.saturated:
+        return instant  # its latencies would say how long the run was, nothing else
+    obstacle = _obstacle(setup.value, slo)
+    if obstacle is not None:
+        return _unsimulated(instant, obstacle)
+    try:
+        result = _run(setup.value)
+    except NotPlainError:
+        return _unsimulated(instant, "KV blocks run out (preemption), or requests share prefixes")
+    except UsageError as error:
+        return _unsimulated(instant, str(error))
+    metrics = measure(result, slo, frontend_s=setup.value.frontend_s)
+    if metrics.unfinished or metrics.ttft_ms is None:
+        return _unsimulated(instant, "some requests are never scheduled")
+    return Known(_merged(instant.value, result, metrics, setup.value), ORIGIN)
+
+
+def _obstacle(setup: Setup, slo: Slo) -> str | None:
+    """Why a workload is not run, or None."""
+    workload, count = setup.workload, setup.workload.num_requests
+    shares = workload.shared_prefix_tokens or workload.prefix_cache_hit_rate
+    if shares and setup.config.enable_prefix_caching:
+        return "requests share a prefix"
+    if not is_plain(setup.config):
+        return "the scheduler's settings ask for more than counts"
+    if count > MOST_REQUESTS:
+        return f"{count:,} requests are more than {MOST_REQUESTS:,}"
+    if slo.itl_ms is not None and count * workload.output_tokens.mean > MOST_GAPS:
+        return f"an ITL objective on more than {MOST_GAPS:,} gaps"
+    return None
+
+
+def _unsimulated(instant: Known[PerformanceEstimate], reason: str) -> Known[PerformanceEstimate]:
+    notes = (*instant.value.not_modeled, f"closed form, not simulated: {reason}")
+    return Known(replace(instant.value, not_modeled=notes), instant.origin)
+
+
+def _run(setup: Setup) -> SimulationResult:
+    """Without a cache nothing is shared, whatever the prompts have in common."""
+    workload = replace(setup.workload, prefix_cache_hit_rate=0.0, shared_prefix_tokens=0)
+    requests = source(workload, setup.config.max_model_len, setup.ramp_s)
+    return run_event_driven(setup.config, setup.release, setup.step_model, requests)
+
+
+def _merged(
+    instant: PerformanceEstimate, result: SimulationResult, metrics: Metrics, setup: Setup
+) -> PerformanceEstimate:
+    """The run's figures in place of the closed form's; the range keeps its relative distances."""
+    records, whole = result.records, metrics.times(setup.replicas)
+    assert whole.ttft_ms is not None
+    tpot_ms = instant.tpot_ms if whole.tpot_ms is None else whole.tpot_ms.mean
+    best = replace(
+        instant,
+        ttft_ms=whole.ttft_ms,
+        itl_ms=whole.itl_ms or instant.itl_ms,
+        tpot_ms=tpot_ms,
+        output_tokens_per_s=whole.output_tokens_per_s,
+        total_tokens_per_s=whole.total_tokens_per_s,
+        requests_per_s=whole.requests_per_s,
+        goodput_requests_per_s=whole.goodput_requests_per_s,
+        running=sum(map(_seconds_running, records)) / result.duration_s * setup.replicas,
+        waiting=sum(map(_seconds_waiting, records)) / result.duration_s * setup.replicas,
+        preemptions_per_request=0.0,
+        steady_ttft_p99_ms=_steady_p99_ms(records, setup),
+    )
+    low = instant.low and _moved(instant.low, instant, best)
+    high = instant.high and _moved(instant.high, instant, best)
+    return replace(best, low=low, high=high)
+
+
+def _seconds_running(record: RequestRecord) -> float:
+    assert record.finished_s is not None and record.admitted_s is not None
+    return record.finished_s - record.admitted_s
+
+
+def _seconds_waiting(record: RequestRecord) -> float:
+    assert record.admitted_s is not None
+    return record.admitted_s - record.arrival_s
+
+
+def _steady_p99_ms(records: Sequence[RequestRecord], setup: Setup) -> float | None:
+    """TTFT that 99 of 100 requests stay within, without those sent together at the start."""
+    is_burst = setup.workload.protocol == "closed-loop" and setup.workload.start == "burst"
+    waits = [
+        record.first_token_s - record.arrival_s
+        for record in records
+        if record.first_token_s is not None and not (is_burst and record.arrival_s == 0)
+    ]
+    return (Distribution.of(waits).percentile(0.99) + setup.frontend_s) * 1e3 if waits else None
+
+
+def _moved(
+    end: PerformanceEstimate, instant: PerformanceEstimate, best: PerformanceEstimate
+) -> PerformanceEstimate:
+    """An end of the closed form's range, by the ratio of the run to the closed form."""
+    speed = best.requests_per_s / instant.requests_per_s
+    tpot_ms = _in_ratio(end.tpot_ms, instant.tpot_ms, best.tpot_ms)
+    return replace(
+        end,
+        ttft_ms=_moved_latency(end.ttft_ms, instant.ttft_ms, best.ttft_ms),
+        itl_ms=_moved_latency(end.itl_ms, instant.itl_ms, best.itl_ms),
+        tpot_ms=end.tpot_ms if tpot_ms is None else tpot_ms,
+        output_tokens_per_s=end.output_tokens_per_s * speed,
+        total_tokens_per_s=end.total_tokens_per_s * speed,
+        requests_per_s=end.requests_per_s * speed,
+    )
+
+
+def _moved_latency(end: Latency, instant: Latency, best: Latency) -> Latency:
+    mean = _in_ratio(end.mean, instant.mean, best.mean)
+    return Latency(
+        end.mean if mean is None else mean,
+        _in_ratio(end.p50, instant.p50, best.p50),
+        _in_ratio(end.p99, instant.p99, best.p99),
+    )
+
+
+def _in_ratio(end: float | None, instant: float | None, best: float | None) -> float | None:
+    """`end` × `best` / `instant`; where one of them is not there, the end as it is."""
+    if end is None or best is None or not instant:
+        return end
+    return end * best / instant
