@@ -37,19 +37,31 @@ class Walk:
             else:
                 self.skipped += 1
 
-    def _files(self, folder: str) -> Iterator[str]:
+    def _files(self, root: str) -> Iterator[str]:
+        """Every regular file in the order of the paths; a loop, as folders can nest a thousand deep."""
+        pending = [(root, True)]
+        while pending:
+            path, is_folder = pending.pop()
+            if is_folder:
+                pending += reversed(self._listed(path))
+            else:
+                yield path
+
+    def _listed(self, folder: str) -> list[tuple[str, bool]]:
+        """Files and folders (True) of a folder by name, without links and other people's folders."""
         try:
             with os.scandir(folder) as listing:
                 found = sorted(listing, key=lambda entry: entry.name)
         except OSError as error:
             self.unreadable.append(f"{folder}: cannot be listed: {error.strerror}")
-            return
-        for entry in found:
-            if entry.is_dir(follow_symlinks=False):
-                if not _is_passed_over(entry):
-                    yield from self._files(entry.path)
-            elif entry.is_file(follow_symlinks=False):
-                yield entry.path
+            return []
+        folders = {entry.name for entry in found if entry.is_dir(follow_symlinks=False)}
+        return [
+            (entry.path, entry.name in folders)
+            for entry in found
+            if (entry.name in folders and not _is_passed_over(entry))
+            or entry.is_file(follow_symlinks=False)
+        ]
 
     def _content(self, path: str) -> bytes | None:
         """The bytes of a file, or None where it is binary or too large to be a configuration."""

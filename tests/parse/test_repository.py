@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -64,6 +65,20 @@ def test_a_folder_that_cannot_be_listed_is_told(tmp_path: Path) -> None:
     walk = Walk(str(tmp_path / "missing"))
     assert list(walk.candidates()) == []
     assert walk.unreadable == [f"{tmp_path}/missing: cannot be listed: No such file or directory"]
+
+
+@pytest.mark.skipif(os.name != "posix", reason="paths are short here")
+def test_folders_may_nest_deeply(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    try:
+        for _ in range(1_200):
+            Path("a").mkdir()
+            os.chdir("a")
+        Path("x.sh").write_text("vllm serve m")
+        assert [content for _, content in Walk(str(tmp_path)).candidates()] == [b"vllm serve m"]
+    finally:
+        os.chdir(tmp_path)
+        subprocess.run(["rm", "-r", "a"], check=True)  # shutil.rmtree calls itself for each
 
 
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no named pipes here")
