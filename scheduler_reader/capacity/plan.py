@@ -30,11 +30,21 @@ class KvRange(NamedTuple):
 
 
 class Remedy(NamedTuple):
-    """The smallest change of one setting with which the engine starts, all else as it is."""
+    """The smallest change of one setting with which the engine starts, all else as it is.
+
+    Where no single one is enough, `max_model_len` is changed as well.
+    """
 
     setting: str
     value: Any
     largest_max_model_len: int
+    max_model_len: int | None = None
+
+    @property
+    def changes(self) -> dict[str, Any]:
+        """All settings to change, with their values."""
+        length = self.max_model_len
+        return {self.setting: self.value} | ({"max_model_len": length} if length else {})
 
 
 @dataclass(frozen=True, slots=True)

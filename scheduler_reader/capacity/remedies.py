@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from scheduler_reader.capacity.fit import Outlook, outlook
@@ -14,30 +14,46 @@ from scheduler_reader.capacity.refusals import free_memory
 HIGHEST_UTILIZATION = 95  # per cent; above it CUDA graphs find no room (public start-up logs)
 FP8_CAPABILITY = (8, 9)
 FEWEST_SEQUENCES = 16
+SHORTEST_LENGTH = 2048  # tokens; a shorter max_model_len is no help to anybody
 MOST_RANKS = 8  # GPUs of one node
 WRITTEN_STEPS = ((8192, 1024), (1024, 256))  # from so many tokens on, in multiples of
 
 
 def find_remedies(found: Outlook) -> tuple[Remedy, ...]:
-    """One remedy a setting, those that need no more hardware first; each was tried by itself."""
+    """One remedy a setting, those that need no more hardware first; each was tried by itself.
+
+    Where none is enough, each is tried with a shorter max_model_len.
+    """
     inputs = found.inputs
     weights = tuple(budget.weights for budget in found.budgets)
     remedies = []
+    shortened = []
     length = safe_length(found)
     is_too_long = bool(inputs.max_model_len and length < inputs.max_model_len)
     if length and is_too_long and not found.cause:
         remedies.append(Remedy("max_model_len", length, found.longest))
-    for setting, field, values in (
+    for setting, field, candidates in (
         ("gpu_memory_utilization", "utilization", _utilizations(inputs)),
         ("kv_cache_dtype", "kv_dtype", _kv_dtypes(inputs)),
         ("max_num_seqs", "max_num_seqs", _sequences(inputs)),
         ("tensor_parallel_size", "tensor_parallel", _rank_counts(inputs)),
     ):
         same_weights = None if setting == "tensor_parallel_size" else weights
-        then = _first_start([inputs.changed(**{field: value}) for value in values], same_weights)
+        tried = [inputs.changed(**{field: value}) for value in candidates]
+        then = _first(tried, same_weights, lambda one: one.starts is True)
         if then is not None:
             remedies.append(Remedy(setting, getattr(then.inputs, field), then.longest))
-    return tuple(remedies)
+        elif not remedies and inputs.max_model_len:
+            then = _first(tried, same_weights, _holds_a_useful_length)
+            if then is not None:
+                value, length = getattr(then.inputs, field), safe_length(then)
+                shortened.append(Remedy(setting, value, then.longest, length))
+    return tuple(remedies or shortened)
+
+
+def _holds_a_useful_length(found: Outlook) -> bool:
+    """Whether it starts with a shorter max_model_len that is worth serving."""
+    return safe_length(found) >= SHORTEST_LENGTH and not found.cause
 
 
 def safe_length(found: Outlook) -> int:
@@ -52,13 +68,15 @@ def safe_length(found: Outlook) -> int:
     return length // size * size or length
 
 
-def _first_start(
-    candidates: Sequence[CapacityInputs], weights: tuple[float, ...] | None
+def _first(
+    candidates: Sequence[CapacityInputs],
+    weights: tuple[float, ...] | None,
+    is_enough: Callable[[Outlook], bool],
 ) -> Outlook | None:
-    """The first candidate that starts; each leaves more room than the one before."""
-    if not candidates or not outlook(candidates[-1], weights).starts:
+    """The first candidate that is enough; each leaves more room than the one before."""
+    if not candidates or not is_enough(outlook(candidates[-1], weights)):
         return None
-    at = bisect_left(candidates, True, key=lambda one: outlook(one, weights).starts is True)
+    at = bisect_left(candidates, True, key=lambda one: is_enough(outlook(one, weights)))
     return outlook(candidates[at], weights)
 
 

@@ -53,8 +53,8 @@ def starting_changes(engine: ResolvedEngine, plan: CapacityPlan) -> Iterator[Cha
         if remedy.setting == "tensor_parallel_size" and not _fits_gpus(engine, remedy.value):
             continue
         yield Change(
-            {remedy.setting: remedy.value},
-            f"the smallest change of {remedy.setting} with which the engine starts",
+            remedy.changes,
+            f"the smallest change of {' and '.join(remedy.changes)} with which the engine starts",
             "kv_cache_usage",
         )
     named = {remedy.setting for remedy in plan.remedies}

@@ -29,11 +29,17 @@ def does_not_start(engine: ResolvedEngine, plan: CapacityPlan) -> tuple[str, ...
         sentences.append(
             f"of {memory.budget / GIB:.1f} GiB a GPU may use, weights take "
             f"{memory.weights / GIB:.1f} GiB and the profile run {memory.activation / GIB:.1f} GiB: "
-            f"{max(0.0, memory.kv_cache) / GIB:.1f} GiB are left for KV blocks"
+            + _left_for_blocks(memory.kv_cache / GIB)
         )
-    if plan.largest_max_model_len:
+    if plan.largest_max_model_len and not plan.failed_check:
         sentences.append(f"the largest max_model_len that fits is {plan.largest_max_model_len:,}")
     return tuple(sentences)
+
+
+def _left_for_blocks(gib: float) -> str:
+    if gib <= 0:
+        return f"with what else is loaded that is {-gib:.1f} GiB too much"
+    return f"{gib:.1f} GiB are left for KV blocks"
 
 
 def binding(

@@ -121,7 +121,7 @@ def _capacity(plan: CapacityPlan) -> dict[str, Any]:
         "high": plan.high and _kv_range(plan.high),
         "remedies": [
             {
-                "set": {remedy.setting: remedy.value},
+                "set": remedy.changes,
                 "largest_max_model_len": remedy.largest_max_model_len,
             }
             for remedy in plan.remedies

@@ -28,7 +28,7 @@ DEFAULTS: dict[Default, str] = {
 
 KINDS: dict[Kind, str] = {
     "kv_starvation": "KV blocks run out, requests wait or are preempted",
-    "hbm_capacity": "the weights leave too little GPU memory for KV blocks",
+    "hbm_capacity": "the GPU's memory does not hold what these settings ask of it",
     "admission_stall": "requests wait while KV blocks are free",
     "chunk_too_large": "prefill chunks are so large that they delay running decodes",
     "chunk_too_small": "prefill chunks are so small that prompts need too many steps",

@@ -228,3 +228,24 @@ def test_the_v0_engine_runs_out_where_others_hold_its_share() -> None:
     assert found.starts is False
     assert "out of memory: the engine takes 71.3 GiB" in explain(found)
     assert look(release="0.8.5", is_v0=True, used_bytes=9 * GIB, utilization=0.85).starts is True
+
+
+def test_where_no_single_change_is_enough_two_are_proposed() -> None:
+    """At 0.87 nothing is left beside 67.7 GiB; 0.95 alone does not hold 131,072 tokens of 320 KiB."""
+    found = look(LLAMA_70B_FP8, utilization=0.87, gpus_stated=1)
+    remedies = {remedy.setting: remedy for remedy in find_remedies(found)}
+    raised = remedies["gpu_memory_utilization"]
+    assert raised.changes == {
+        "gpu_memory_utilization": raised.value,
+        "max_model_len": raised.max_model_len,
+    }
+    assert 0.9 < raised.value <= 0.95
+    assert raised.max_model_len is not None
+    assert 2048 <= raised.max_model_len <= raised.largest_max_model_len
+    then = look(
+        LLAMA_70B_FP8,
+        utilization=raised.value,
+        max_model_len=raised.max_model_len,
+        gpus_stated=1,
+    )
+    assert then.starts is True

@@ -71,8 +71,8 @@ nvidia/Llama-3.3-70B-Instruct-FP8  serve.yaml:1:1 (llama-70b)
 vLLM 0.18.0 (--vllm-version), V1 engine, 1 × NVIDIA H100 SXM 80 GB (assumed)
 DOES NOT START: weights of 67.7 GiB and a start-up peak of 4.9 GiB exceed the
   budget of 71.3 GiB; 1 error, 1 note
-Bottleneck: PagedAttention (KV blocks): the weights leave too little GPU
-  memory for KV blocks (high confidence)
+Bottleneck: PagedAttention (KV blocks): the GPU's memory does not hold what
+  these settings ask of it (high confidence)
 
 Memory of one GPU: 79.2 GiB, budget (|) 71.3 GiB = 0.9 × total
   WWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWAAA|N......

@@ -17,7 +17,7 @@ from scheduler_reader.report.terminal.blocks import (
     heading,
     paragraph,
 )
-from scheduler_reader.value import Unknown
+from scheduler_reader.value import Known, Unknown
 
 _TERMS = (
     ("weights", "W", "weights"),
@@ -48,7 +48,9 @@ def blocks(assessment: Assessment) -> Iterator[Block]:
 def _memory(memory: MemoryTerms, assessment: Assessment) -> Iterator[Block]:
     sizes = [max(0.0, size) for size in _sizes(memory)]
     utilization = assessment.engine.value("gpu_memory_utilization")
-    share = "" if isinstance(utilization, Unknown) else f" = {utilization.value:g} × total"
+    share = f" = {utilization.value:g} × total" if isinstance(utilization, Known) else ""
+    if "kv_cache_memory_bytes" in assessment.engine.flags.settings:
+        share = ": the stated KV cache and what is beside it"
     yield heading(
         "Memory of one GPU: ",
         f"{wording.gib(memory.total)} GiB, budget (|) {wording.gib(memory.budget)} GiB{share}",
@@ -80,7 +82,9 @@ def _sizes(memory: MemoryTerms) -> tuple[float, ...]:
 def _capacity_rows(plan: CapacityPlan, assessment: Assessment) -> Iterator[tuple[Span, Span]]:
     if plan.num_blocks and plan.kv_cache_tokens is not None:
         low, high = plan.low, plan.high
-        spread = f" ({low.kv_cache_tokens:,}–{high.kv_cache_tokens:,})" if low and high else ""
+        spread = ""
+        if low and high and low.kv_cache_tokens != high.kv_cache_tokens:
+            spread = f" ({low.kv_cache_tokens:,}–{high.kv_cache_tokens:,})"
         blocks = f"{plan.num_blocks:,} blocks of {plan.block_size or 0:,}"
         yield ("KV cache", "head"), (f"{plan.kv_cache_tokens:,} tokens{spread}, {blocks}", "")
     holds = list(_requests(plan, assessment))
@@ -113,8 +117,8 @@ def _remedies(remedies: Sequence[Remedy]) -> str:
     """Single changes with which the engine starts, and the longest request it could then serve."""
     parts = []
     for remedy in remedies:
-        option = wording.command_options({remedy.setting: remedy.value})[0]
-        is_length = remedy.setting == "max_model_len"
+        option = " ".join(wording.command_options(remedy.changes))
+        is_length = "max_model_len" in remedy.changes
         limit = "" if is_length else f" (max_model_len up to {remedy.largest_max_model_len:,})"
         parts.append(option + limit)
     return ", or ".join(parts)

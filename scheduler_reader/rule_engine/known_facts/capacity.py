@@ -20,9 +20,14 @@ def capacity_reason(sources: Sources) -> str:
 
 
 def start_remedies(sources: Sources) -> str:
-    """Single changes with which the engine starts, as a list in words."""
-    remedies = [f"{remedy.setting} {remedy.value}" for remedy in sources.capacity.remedies]
-    return ", ".join(remedies) or "none of its settings, only a smaller checkpoint or larger GPUs"
+    """The smallest changes with which the engine is sure to start, as a sentence."""
+    remedies = [
+        " with ".join(f"{name} {value}" for name, value in remedy.changes.items())
+        for remedy in sources.capacity.remedies
+    ]
+    if not remedies:
+        return "It takes a smaller checkpoint or larger GPUs: no change of these settings is enough."
+    return f"Sure to start with {', or '.join(remedies)}."
 
 
 def budget_gib(sources: Sources) -> float | Unknown:
@@ -69,6 +74,12 @@ def kv_kib_per_token(sources: Sources) -> float | Unknown:
     """KV cache of one token on one GPU, in KiB."""
     value = _planned(sources, "kv_bytes_per_token")
     return value if isinstance(value, Unknown) else value / 1024
+
+
+def kv_block_size(sources: Sources) -> int | Unknown:
+    """Tokens of one KV block after start-up, where a block may have been raised to fit a state."""
+    value = _planned(sources, "block_size")
+    return value if isinstance(value, Unknown) else int(value)
 
 
 def num_blocks(sources: Sources) -> int | Unknown:
