@@ -71,7 +71,7 @@ class Walk:
                 status = os.fstat(descriptor)
                 if not stat.S_ISREG(status.st_mode) or status.st_size > MAX_BYTES:
                     return None
-                content = file.read(MAX_BYTES)
+                content = file.read(status.st_size)
         except OSError as error:
             self.unreadable.append(f"{path}: cannot be read: {error.strerror}")
             return None
