@@ -8,6 +8,7 @@ from typing import Any
 
 from scheduler_reader.capacity.fit import Outlook, outlook
 from scheduler_reader.capacity.inputs import CapacityInputs
+from scheduler_reader.capacity.overheads import counts_whole_device
 from scheduler_reader.capacity.plan import Remedy
 from scheduler_reader.capacity.refusals import free_memory
 
@@ -83,11 +84,18 @@ def _first(
 def _utilizations(inputs: CapacityInputs) -> list[Any]:
     if inputs.kv_cache_memory_bytes is not None:
         return []
-    free = free_memory(inputs).low / inputs.gpu.memory_bytes
-    highest, now = min(HIGHEST_UTILIZATION, int(free * 100)), int(inputs.utilization * 100)
+    highest, now = highest_utilization(inputs), int(inputs.utilization * 100)
     if now > highest > 0:
         return [highest / 100]
     return [percent / 100 for percent in range(now + 1, highest + 1)]
+
+
+def highest_utilization(inputs: CapacityInputs) -> int:
+    """Per cent of the card that the engine may ask for, beside what others hold of it."""
+    if counts_whole_device(inputs):
+        return HIGHEST_UTILIZATION
+    free = free_memory(inputs).low / inputs.gpu.memory_bytes
+    return min(HIGHEST_UTILIZATION, int(free * 100))
 
 
 def _kv_dtypes(inputs: CapacityInputs) -> list[Any]:

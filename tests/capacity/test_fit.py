@@ -220,6 +220,9 @@ def test_before_the_check_the_budget_pays_for_what_others_hold() -> None:
     assert less / GIB == pytest.approx(9)
     terms = beside.budgets[0].terms(beside.inputs)
     assert terms.others == 9 * GIB
+    short = look(release="0.9.0", used_bytes=50 * GIB, max_model_len=8192)
+    remedies = {remedy.setting: remedy.value for remedy in find_remedies(short)}
+    assert 0.9 < remedies["gpu_memory_utilization"] <= 0.95  # of the card, others' part included
     assert terms.non_torch == pytest.approx(alone.budgets[0].terms(alone.inputs).non_torch)
 
 

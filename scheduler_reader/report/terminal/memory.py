@@ -97,9 +97,9 @@ def _requests(plan: CapacityPlan, assessment: Assessment) -> Iterator[str]:
     longest = assessment.engine.value("max_model_len")
     limit = f"{plan.largest_max_model_len:,}" if plan.largest_max_model_len else ""
     if plan.max_concurrency and not isinstance(longest, Unknown):
-        number = (
-            "less than one" if plan.max_concurrency < 1 else _requests_text(plan.max_concurrency)
-        )
+        is_refused = plan.largest_max_model_len and plan.largest_max_model_len < longest.value
+        fits_none = plan.max_concurrency < 1 or is_refused
+        number = "less than one" if fits_none else _requests_text(plan.max_concurrency)
         is_news = limit and plan.largest_max_model_len != longest.value
         possible = f" (at most {limit})" if is_news else ""
         yield f"{number} of max_model_len {longest.value:,}{possible}"

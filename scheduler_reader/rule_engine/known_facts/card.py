@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from scheduler_reader.knowledge.gpus import GIB
 from scheduler_reader.parse.deployment import ALL
 from scheduler_reader.parse.source import ParsedEngine
 from scheduler_reader.resolve import ResolveOptions, resolve
@@ -17,6 +18,11 @@ def failed_start_check(sources: Sources) -> str:
     """Which check beside that of the KV cache ends the start: free_memory,
     state_of_every_sequence, or empty."""
     return sources.capacity.failed_check
+
+
+def other_processes_gib(sources: Sources) -> float:
+    """GiB of each GPU that other processes hold when the engine starts, as stated; 0 else."""
+    return sources.engine.hardware.memory_used_bytes / GIB
 
 
 def shared_utilization(sources: Sources) -> float | Unknown:
