@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
-from scheduler_reader.resolve.case import Case, Range, table
+from scheduler_reader.resolve.case import Blocked, Case, Range, table
 from scheduler_reader.resolve.model_shape import has_recurrent_layers, is_pooling
 from scheduler_reader.resolve.speculation import speculation_method, speculative_config
-from scheduler_reader.value import Known
+from scheduler_reader.value import Known, Origin, Value
 
 OFF = ("0", "false", "False", "")
 
@@ -54,20 +55,51 @@ def asks_for_v0(case: Case) -> bool:
     return switch.value in OFF if switch is not None else fallback_reason(case) is not None
 
 
-def fallback_reason(case: Case) -> str | None:
-    """The first thing that V1 does not support in this release, in words."""
+def unsupported_by_forced(case: Case) -> Value[str | None]:
+    """What the engine or the model runner that a variable forces does not support; vLLM refuses it.
+
+    VLLM_USE_V1=1 (_raise_or_fallback) and VLLM_USE_V2_MODEL_RUNNER=1 (_validate_v2_model_runner).
+    """
+    try:
+        return Known(_unsupported_by_forced(case), Origin("derived", "forced by a variable"))
+    except Blocked as blocked:
+        return blocked.unknown
+
+
+def _unsupported_by_forced(case: Case) -> str | None:
+    switch = case.variable("VLLM_USE_V1") if case.follows("v1_switch_is_strict") else None
+    if switch is not None and switch.value not in OFF:
+        return fallback_reason(case, is_forced=True)
+    switch = case.variable("VLLM_USE_V2_MODEL_RUNNER")
+    if switch is None or switch.value in OFF or not case.follows("v2_runner_is_strict"):
+        return None
+    return _missing_in_v2(case)
+
+
+def fallback_reason(case: Case, *, is_forced: bool = False) -> str | None:
+    """The first thing that V1 does not support in this release, in words.
+
+    `is_forced`: with VLLM_USE_V1=1, where what V1 only tries out passes with a warning.
+    """
     data = table("v1_fallback")
     for row in data["settings"]:
+        if is_forced and row.get("tried_out"):
+            continue
         if case.within(row) and _is_changed(case, row):
             return f"{row['setting']}={case.argument(row['setting'])}"
     least = case.pick(data["least_capability"])
     if least and case.gpu.capability[0] < least["value"]:
         return f"compute capability {case.gpu.compute_capability}"
-    for unsupported in (_attention_backend, _speculation, _pipeline, _kv_cache_dtype, _model):
-        reason = unsupported(case, data)
-        if reason is not None:
-            return reason
-    return None
+    reason = (
+        _attention_backend(case, data)
+        or _speculation(case, data["speculation_forced" if is_forced else "speculation"])
+        or _pipeline(case, data)
+        or _kv_cache_dtype(case, data)
+        or _model(case, data)
+    )
+    if reason is None and not is_forced and case.within(data["recurrent_layers"]):
+        return "models with recurrent layers" if has_recurrent_layers(case) else None
+    return reason
 
 
 def _is_changed(case: Case, row: Range) -> bool:
@@ -90,9 +122,9 @@ def _attention_backend(case: Case, data: Range) -> str | None:
     return f"VLLM_ATTENTION_BACKEND={backend.value}"
 
 
-def _speculation(case: Case, data: Range) -> str | None:
+def _speculation(case: Case, rows: Sequence[Range]) -> str | None:
     config = speculative_config(case)
-    supported = case.pick(data["speculation"])
+    supported = case.pick(rows)
     if not config or supported is None:
         return None
     method = config.get("method") or speculation_method(case)
@@ -137,8 +169,6 @@ def _model(case: Case, data: Range) -> str | None:
         return case.architecture
     if case.within(data["pooling"]) and is_pooling(case):
         return "pooling models"
-    if case.within(data["recurrent_layers"]) and has_recurrent_layers(case):
-        return "models with recurrent layers"
     return None
 
 

@@ -9,6 +9,7 @@ from scheduler_reader.parse.arguments import read_arguments
 from scheduler_reader.parse.source import ParsedEngine
 from scheduler_reader.resolve.case import Case
 from scheduler_reader.resolve.engine import ResolvedEngine, UsageContext
+from scheduler_reader.resolve.engine_choice import unsupported_by_forced
 from scheduler_reader.resolve.hardware import choose_hardware, choose_release
 from scheduler_reader.resolve.model_choice import choose_facts, choose_model_id
 from scheduler_reader.resolve.options import ResolveOptions
@@ -59,6 +60,7 @@ def resolve(parsed: ParsedEngine, options: ResolveOptions | None = None) -> Reso
         assumptions=tuple(assumptions),
         engine_origin=engine_origin,
         model_runner=case.settled["model_runner"],
+        unsupported=unsupported_by_forced(case),
     )
 
 

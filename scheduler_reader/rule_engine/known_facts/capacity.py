@@ -26,7 +26,9 @@ def start_remedies(sources: Sources) -> str:
         for remedy in sources.capacity.remedies
     ]
     if not remedies:
-        return "It takes a smaller checkpoint or larger GPUs: no change of these settings is enough."
+        return (
+            "It takes a smaller checkpoint or larger GPUs: no change of these settings is enough."
+        )
     return f"Sure to start with {', or '.join(remedies)}."
 
 

@@ -94,10 +94,46 @@ def has_sliding_window(sources: Sources) -> bool | Unknown:
     return "sliding" in model.value.layer_kinds or model.value.sliding_window is not None
 
 
+def is_all_sliding(sources: Sources) -> bool | Unknown:
+    """Every layer attends to the sliding window only."""
+    model = _named(sources)
+    if isinstance(model, Unknown):
+        return model
+    return set(model.value.layer_kinds) == {"sliding"}
+
+
+def has_chunked_attention(sources: Sources) -> bool | Unknown:
+    """Some layers attend within chunks of the context only (attention_chunk_size)."""
+    model = _named(sources)
+    return model if isinstance(model, Unknown) else model.value.attention_chunk_size is not None
+
+
+def vocab_size(sources: Sources) -> int | Unknown:
+    """Entries of the vocabulary."""
+    model = _named(sources)
+    return model if isinstance(model, Unknown) else model.value.vocab_size
+
+
 def is_multimodal(sources: Sources) -> bool | Unknown:
     """The model has a vision encoder."""
     model = _named(sources)
     return model if isinstance(model, Unknown) else model.value.vision is not None
+
+
+def mtp_layers(sources: Sources) -> int | Unknown:
+    """Layers that predict further tokens by themselves (MTP)."""
+    model = _named(sources)
+    return model if isinstance(model, Unknown) else model.value.mtp_layers
+
+
+def rope_type(sources: Sources) -> str | Unknown | None:
+    """How positions are scaled beyond the trained length (rope_scaling), or None."""
+    model = _named(sources)
+    if isinstance(model, Unknown):
+        return model
+    scaling = model.value.rope_scaling or {}
+    kind: str | None = scaling.get("rope_type") or scaling.get("type")
+    return kind
 
 
 def vision_heads(sources: Sources) -> int | Unknown | None:

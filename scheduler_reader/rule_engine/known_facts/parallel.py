@@ -31,6 +31,33 @@ def gpus_needed(sources: Sources) -> int | Unknown:
     return -(-size * replicas // nodes)
 
 
+def device_ids_mistake(sources: Sources) -> str | Unknown | None:
+    """What is wrong with --device-ids: duplicates, or numbers beside UUIDs; None: nothing."""
+    given = sources.engine.flags.settings.get("device_ids")
+    if given is None or isinstance(given, Unknown):
+        return given
+    written = given.value if isinstance(given.value, list) else str(given.value).split(",")
+    ids = [str(device).strip() for device in written]
+    if len(set(ids)) < len(ids):
+        return "duplicates"
+    return None if len({device.isdecimal() for device in ids}) == 1 else "numbers beside UUIDs"
+
+
+def balancing_modes(sources: Sources) -> int | Unknown:
+    """How many ways of balancing data-parallel ranks are asked for: multi-port, external, hybrid."""
+    names = ("data_parallel_multi_port_external_lb", "data_parallel_external_lb")
+    asked = [setting_value(sources.engine, name) for name in (*names, "data_parallel_hybrid_lb")]
+    unknown = next((value for value in asked if isinstance(value, Unknown)), None)
+    if unknown is not None:
+        return unknown
+    is_multi_port, is_external, is_hybrid = map(bool, asked)
+    settings = sources.engine.flags.settings
+    is_external = is_external or "data_parallel_rank" in settings
+    if not is_multi_port:
+        is_hybrid = is_hybrid or "data_parallel_start_rank" in settings
+    return is_multi_port + is_external + is_hybrid
+
+
 def _local_replicas(sources: Sources) -> int | Unknown:
     engine = sources.engine
     if engine.is_set("data_parallel_size_local"):

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from scheduler_reader.data import documents
+from scheduler_reader.knowledge.models import find_model
 from scheduler_reader.rule_engine.sources import Sources
 from scheduler_reader.value import Unknown
 
@@ -65,6 +66,15 @@ def speculative_model(sources: Sources) -> str | Unknown | None:
     """The draft model, or None."""
     model = _key(sources, "model")
     return model if model is None or isinstance(model, Unknown) else str(model)
+
+
+def draft_vocab_size(sources: Sources) -> int | Unknown:
+    """Entries of the vocabulary of a draft that is a model of its own."""
+    name = speculative_model(sources)
+    if isinstance(name, Unknown):
+        return name
+    found = find_model(str(name))
+    return found if isinstance(found, Unknown) else found.facts.vocab_size
 
 
 def num_speculative_tokens(sources: Sources) -> int | Unknown | None:
