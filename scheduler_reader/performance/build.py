@@ -106,6 +106,7 @@ def _experts(
         weight_bytes=stored.weight_bytes,
         routed=routed,
         imbalance=table.expert_parallel_imbalance if parallel.is_expert_parallel else 1.0,
+        routing_shape=table.routing_shape,
     )
 
 
@@ -195,7 +196,7 @@ def _not_modeled(
         f"{gpu.title}: {table.gpu} efficiencies scaled by peaks and bandwidth": table.gpu
         != gpu.name,
         f"{stored.rough}": stored.rough is not None,
-        "expert layers: rough, uniform routing assumed": model.is_moe,
+        "expert layers: rough, their popularity assumed": model.is_moe,
         "expert-parallel all-to-all": parallel.is_expert_parallel and parallel.data > 1,
         "latent attention: rough": model.uses_mla,
         "linear-attention and mamba layers: attention part left out": model.is_hybrid,

@@ -70,6 +70,7 @@ class Efficiency(NamedTuple):
     all_reduce: Mapping[str, Mapping[int, AllReduceFit]]  # graph or eager → ranks → fit
     moe: Mapping[str, MoeFit]
     expert_parallel_imbalance: float
+    routing_shape: float
     nvlink_bytes_per_s: float
     spread: Mapping[str, float]
 
@@ -99,6 +100,7 @@ def _load(path: str) -> Efficiency:
             },
             moe=_table(MoeFit, document["moe"]),
             expert_parallel_imbalance=document["expert_parallel_imbalance"],
+            routing_shape=document["routing_shape"],
             nvlink_bytes_per_s=document["peaks"]["nvlink_bytes_per_s"],
             spread=document["spread"],
         )

@@ -54,7 +54,7 @@ class Gemm(NamedTuple):
 
 class Experts(NamedTuple):
     """The routed experts of all layers, one rank's share; `imbalance` is the arithmetic of the
-    busiest rank over the mean.
+    busiest rank over the mean, `routing_shape` as in `touched_experts`.
     """
 
     fit: MoeFit
@@ -63,6 +63,7 @@ class Experts(NamedTuple):
     weight_bytes: float
     routed: RoutedExperts
     imbalance: float
+    routing_shape: float
 
 
 class Collectives(NamedTuple):
@@ -93,7 +94,9 @@ def gemm(fit: GemmFit, device: Device, product: Product, weight_bytes: float) ->
 def expert_weight_seconds(experts: Experts, tokens: float) -> float:
     """Seconds to read the experts that `tokens` touch once at the full bandwidth."""
     routed = experts.routed
-    touched = touched_experts(routed.experts, routed.chosen, tokens * routed.sources)
+    touched = touched_experts(
+        routed.experts, routed.chosen, tokens * routed.sources, experts.routing_shape
+    )
     size = routed.layers * touched * 3 * experts.hidden * routed.intermediate * experts.weight_bytes
     return size / experts.device.bandwidth_bytes_per_s
 
@@ -106,9 +109,17 @@ def all_reduce(collectives: Collectives, tokens: float) -> float:
     return collectives.calls * (fit.alpha_us * 1e-6 + (head + tail) / collectives.link_ratio)
 
 
-def touched_experts(experts: float, chosen: float, tokens: float) -> float:
-    """Experts whose weights are read when each of `tokens` picks `chosen` of them at random."""
-    return float(experts * (1 - (1 - min(chosen / experts, 1.0)) ** tokens))
+def touched_experts(experts: float, chosen: float, tokens: float, shape: float) -> float:
+    """Experts whose weights are read when each of `tokens` picks `chosen` of them.
+
+    Some experts are wanted more than others: their popularity follows a gamma distribution of
+    this shape, so a batch touches fewer than with equal chances (an infinite shape).
+    """
+    share = chosen / experts
+    if share >= 1:
+        return experts
+    missed = (1 + tokens * ((1 - share) ** (-1 / shape) - 1)) ** -shape
+    return float(experts * (1 - missed))
 
 
 def mixture(experts: Experts, tokens: float) -> KernelTime:
@@ -118,7 +129,7 @@ def mixture(experts: Experts, tokens: float) -> KernelTime:
     matrix = 3 * experts.hidden * routed.intermediate
     products = 2 * tokens * routed.chosen * experts.imbalance * matrix
     compute = products / (device.flops_per_s * fit.eff_compute)
-    touched = touched_experts(routed.experts, routed.chosen, tokens)
+    touched = touched_experts(routed.experts, routed.chosen, tokens, experts.routing_shape)
     traffic = touched * matrix * experts.weight_bytes
     memory = traffic / (device.bandwidth_bytes_per_s * fit.eff_memory)
     fixed = (fit.t0_us + fit.per_expert_us * routed.experts) * 1e-6

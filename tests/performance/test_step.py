@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from scheduler_reader.performance.build import build_step_model
+from scheduler_reader.performance.kernels import touched_experts
 from scheduler_reader.performance.step import StepModel
 from scheduler_reader.value import Known, Unknown
 
@@ -136,3 +137,14 @@ def test_more_work_never_takes_less_time(small, seqs, context, chunk, more):
     assert small.step_seconds(seqs, seqs * (context + more), [(chunk, 0)]) >= base
     assert small.step_seconds(seqs, seqs * context, [(chunk + more, 0)]) >= base
     assert small.step_seconds(seqs, seqs * context, [(chunk, more)]) >= base
+
+
+def test_a_batch_touches_fewer_experts_than_with_equal_chances():
+    alone = touched_experts(experts=128, chosen=4, tokens=1, shape=2.0)
+    assert alone == pytest.approx(4)  # one token reads what it picks, however popular
+    equal = touched_experts(experts=128, chosen=4, tokens=32, shape=1e6)
+    assert equal == pytest.approx(128 * (1 - (1 - 4 / 128) ** 32), rel=1e-3)  # 81.6
+    assert touched_experts(experts=128, chosen=4, tokens=32, shape=2.0) == pytest.approx(
+        128 * (1 - (1 + 32 * ((31 / 32) ** -0.5 - 1)) ** -2)
+    )
+    assert touched_experts(experts=8, chosen=8, tokens=1, shape=2.0) == 8
