@@ -6,13 +6,14 @@ from collections.abc import Iterator, Mapping
 from math import ceil, prod
 from typing import Any, NamedTuple
 
+from scheduler_reader.capacity.inputs import read_inputs
 from scheduler_reader.capacity.plan import CapacityPlan
+from scheduler_reader.capacity.remedies import highest_utilization
 from scheduler_reader.performance.estimate import PerformanceEstimate
 from scheduler_reader.resolve.engine import ResolvedEngine
 from scheduler_reader.value import Known, Unknown
 from scheduler_reader.workload import Workload
 
-HIGHEST_UTILIZATION = 0.95  # above it a card has no room for what vLLM does not profile
 BUDGET_FACTORS = (0.125, 0.25, 0.5, 2)
 SMALLEST_BUDGET = 256
 
@@ -113,10 +114,15 @@ def _seats(
 
 def _utilization(engine: ResolvedEngine, is_short: bool) -> Iterator[Change]:
     current = _known(engine, "gpu_memory_utilization")
-    if is_short and isinstance(current, float) and current < HIGHEST_UTILIZATION:
+    inputs = read_inputs(engine)
+    if isinstance(inputs, Unknown) or not is_short or not isinstance(current, float):
+        return
+    highest = highest_utilization(inputs) / 100
+    if current < highest:
+        rest = "as far as others leave it" if inputs.used_bytes else "where nothing else runs on it"
         yield Change(
-            {"gpu_memory_utilization": HIGHEST_UTILIZATION},
-            "more of the card for KV blocks, where nothing else runs on it",
+            {"gpu_memory_utilization": highest},
+            f"more of the card for KV blocks, {rest}",
             "kv_cache_usage",
         )
 
