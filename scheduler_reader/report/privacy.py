@@ -19,15 +19,29 @@ MASK = "***"
 _SECRET_NAME = re.compile(
     r"(^|_)(api_?keys?|token|password|passwd|secret|credentials?|access_key)$", re.IGNORECASE
 )
-_TOKEN_SHAPE = re.compile(
-    r"\b(?:hf_[A-Za-z0-9]{16,}|sk-[A-Za-z0-9_-]{16,}|nvapi-[\w-]{16,}|gh[a-z]_[A-Za-z0-9]{20,}"
+_TOKEN_MARKS = (
+    "hf_",
+    "sk-",
+    "nvapi-",
+    "ghp_",
+    "gho_",
+    "ghu_",
+    "ghs_",
+    "ghr_",
+    "github_pat_",
+    "glpat-",
+    "AKIA",
+    "xox",
+    "eyJ",
+)  # one is in each shape
+_TOKEN_SHAPE = (
+    r"\b(?:hf_[A-Za-z0-9]{16,}|sk-[A-Za-z0-9_-]{16,}|nvapi-[\w-]{16,}|gh[pousr]_[A-Za-z0-9]{20,}"
     r"|github_pat_\w{20,}|glpat-[\w-]{16,}|AKIA[A-Z0-9]{16}|xox[a-z]-[\w-]{10,}"
     r"|eyJ[\w-]{8,}\.[\w-]{8,}\.[\w-]*)"
 )
-_AFTER_A_NAME = re.compile(  # credentials of a URL, `?token=…`, `--api-key=…`, `Bearer …`
-    r"(?P<name>://[^\s/:@]*:|(?:api[_-]?key|token|password|passwd|secret|signature|sig)=|bearer\s+)"
-    r"(?P<secret>(?<=:)[^\s/@]+(?=@)|(?<![:])[^\s&\"',;]+)",
-    re.IGNORECASE,
+_AFTER_A_NAME = (  # credentials of a URL, `?token=…`, `--api-key=…`, `Bearer …`
+    r"(?i)(?P<name>://[^\s/:@]*:|(?:api[_-]?key|token|password|passwd|secret|signature|sig)=|bearer\s+)"
+    r"(?P<secret>(?<=:)[^\s/@]+(?=@)|(?<![:])[^\s&\"',;]+)"
 )
 _SHORT = 8  # a secret of fewer characters is only masked where it stands as a word
 _ESCAPE_SEQUENCE = re.compile(
@@ -91,12 +105,11 @@ def mask(text: str, secret_texts: Iterable[str] = ()) -> str:
             text = text.replace(secret, MASK)
         elif secret in text:
             text = re.sub(rf"(?<!\w){re.escape(secret)}(?!\w)", MASK, text)
-    text = _TOKEN_SHAPE.sub(MASK, text)
-    return _AFTER_A_NAME.sub(rf"\g<name>{MASK}", text) if _may_name(text) else text
-
-
-def _may_name(text: str) -> bool:
-    return "=" in text or "://" in text or "earer" in text
+    if any(mark in text for mark in _TOKEN_MARKS):  # hardly any text has one: spare the search
+        text = re.sub(_TOKEN_SHAPE, MASK, text)
+    if "=" in text or "earer" in text or ("://" in text and "@" in text):
+        text = re.sub(_AFTER_A_NAME, rf"\g<name>{MASK}", text)
+    return text
 
 
 def masked(content: Any, secret_texts: Sequence[str] = ()) -> Any:
