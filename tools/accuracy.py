@@ -1,0 +1,29 @@
+"""Write docs/accuracy.md and docs/accuracy.svg: predictions against published serving runs.
+
+    python tools/accuracy.py
+
+Takes about half a minute.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import yaml
+from pages.accuracy import accuracy_page, predicted_cases, scatter
+
+ROOT = Path(__file__).resolve().parent.parent
+RUNS = ROOT / "tests" / "performance" / "published_runs.yaml"
+DOCS = ROOT / "docs"
+
+
+def main() -> None:
+    document = yaml.safe_load(RUNS.read_text(encoding="utf-8"))
+    cases = predicted_cases(document)
+    page = accuracy_page(cases, document["misses"])
+    (DOCS / "accuracy.md").write_text(page, encoding="utf-8")
+    (DOCS / "accuracy.svg").write_text(scatter(cases), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()
