@@ -8,7 +8,6 @@ from typing import Any
 
 from scheduler_reader.knowledge.flags import Flag, FlagTable, Match
 from scheduler_reader.knowledge.parser_behaviour import parser_behaves
-from scheduler_reader.parse.arguments import FlagIssue, FlagReading, IssueKind
 from scheduler_reader.parse.convert import (
     ChoiceError,
     ConversionError,
@@ -20,6 +19,7 @@ from scheduler_reader.parse.convert import (
 )
 from scheduler_reader.parse.flag_issues import deprecation, refusal
 from scheduler_reader.parse.option_words import Argument, cut
+from scheduler_reader.parse.reading import FlagIssue, FlagReading, IssueKind
 from scheduler_reader.parse.source import Entrypoint, Word
 from scheduler_reader.value import Known, Origin, Unknown, Value
 

@@ -7,59 +7,13 @@ what the file says: a spelling that some release refuses still has its value.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
-from typing import Any, Literal
+from dataclasses import replace
 
 from scheduler_reader.knowledge.flags import FlagTable
 from scheduler_reader.knowledge.parser_behaviour import parser_behaves
+from scheduler_reader.parse.reading import FlagReading
 from scheduler_reader.parse.source import ParsedEngine
-from scheduler_reader.value import Known, Origin, Unknown, Value
-
-IssueKind = Literal[
-    "unknown",  # no release knows this flag
-    "removed",  # gone since an earlier release: `until` is the last that had it
-    "not_yet",  # comes with a later release: `since` is the first that has it
-    "ambiguous",  # a prefix of several options
-    "wrong_type",  # the value does not convert
-    "bad_choice",  # the value is not one of the choices
-    "out_of_range",  # the value converts, and the config class refuses it
-    "missing_value",  # an option that needs a value has none
-    "unexpected_value",  # a switch that is given a value: --enforce-eager=false
-    "stray",  # a word that belongs to no option
-    "dropped",  # read and thrown away without a word: `enforce-eager: false` in a config file
-    "deprecated",  # still works and says so
-    "repeated",  # given twice; the last one wins
-]
-
-
-@dataclass(frozen=True, slots=True)
-class FlagIssue:
-    """What a release's parser makes of one argument that it does not simply take."""
-
-    kind: IssueKind
-    flag: str  # as written
-    message: str  # what that release does with it, in one sentence
-    origin: Origin
-    fatal: bool  # vLLM exits
-    since: str | None = None
-    until: str | None = None
-    suggestion: str | None = None  # did you mean, or the replacement
-
-
-@dataclass(frozen=True, slots=True)
-class FlagReading:
-    """The arguments as a release reads them: argument name in snake_case → typed value.
-
-    `unresolved` holds what no single setting can: `*extra_args` for a splice of arguments that
-    the file does not say, `*invalid_arg` for an option and its value in one word.
-    """
-
-    release: str
-    model: Value[str] | None
-    settings: Mapping[str, Value[Any]]
-    issues: tuple[FlagIssue, ...]
-    unresolved: Mapping[str, str] = field(default_factory=dict)
+from scheduler_reader.value import Known, Unknown
 
 
 def read_arguments(engine: ParsedEngine, table: FlagTable) -> FlagReading:

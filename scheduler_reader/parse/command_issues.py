@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from scheduler_reader.knowledge.parser_behaviour import parser_behaves
-from scheduler_reader.parse.arguments import FlagIssue
+from scheduler_reader.parse.reading import FlagIssue
 from scheduler_reader.parse.source import Word
 
 

@@ -12,8 +12,8 @@ from scheduler_reader.knowledge.flags import (
     replacement,
 )
 from scheduler_reader.knowledge.parser_behaviour import behaviour_since
-from scheduler_reader.parse.arguments import FlagIssue
 from scheduler_reader.parse.option_words import Argument
+from scheduler_reader.parse.reading import FlagIssue
 
 
 def refusal(argument: Argument, table: FlagTable, release: str) -> FlagIssue:

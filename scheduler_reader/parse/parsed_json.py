@@ -7,7 +7,8 @@ from typing import Any
 
 from scheduler_reader.knowledge.flags import FlagTable, any_release_table
 from scheduler_reader.knowledge.versions import releases
-from scheduler_reader.parse.arguments import FlagReading, read_arguments
+from scheduler_reader.parse.arguments import read_arguments
+from scheduler_reader.parse.reading import FlagReading
 from scheduler_reader.parse.source import ParsedEngine, ParsedFile
 from scheduler_reader.value import Known, Origin, Unknown, Value
 

@@ -13,7 +13,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from scheduler_reader.data import documents
 from scheduler_reader.knowledge.versions import Release
-from scheduler_reader.parse.arguments import FlagIssue, FlagReading
+from scheduler_reader.parse.reading import FlagIssue, FlagReading
 from scheduler_reader.value import Known
 
 Count = Annotated[int, Field(ge=1)]

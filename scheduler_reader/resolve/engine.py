@@ -9,7 +9,7 @@ from typing import Any, Literal
 from scheduler_reader.knowledge.gpus import Gpu
 from scheduler_reader.knowledge.models import ModelFacts
 from scheduler_reader.knowledge.versions import Release
-from scheduler_reader.parse.arguments import FlagReading
+from scheduler_reader.parse.reading import FlagReading
 from scheduler_reader.parse.source import ParsedEngine
 from scheduler_reader.value import Known, Origin, Unknown, Value
 

@@ -8,7 +8,7 @@ from scheduler_reader.data import documents
 from scheduler_reader.errors import UsageError
 from scheduler_reader.knowledge.gpus import GIB, Gpu, find_gpu
 from scheduler_reader.knowledge.versions import Release, find_release, latest
-from scheduler_reader.parse.arguments import FlagReading
+from scheduler_reader.parse.reading import FlagReading
 from scheduler_reader.parse.source import ParsedEngine
 from scheduler_reader.resolve.engine import Hardware
 from scheduler_reader.resolve.options import ResolveOptions

@@ -9,7 +9,7 @@ from typing import Any
 
 from scheduler_reader.knowledge.flags import FlagTable
 from scheduler_reader.knowledge.models import ModelFacts, find_model
-from scheduler_reader.parse.arguments import FlagReading
+from scheduler_reader.parse.reading import FlagReading
 from scheduler_reader.resolve.case import release_follows
 from scheduler_reader.resolve.options import ResolveOptions
 from scheduler_reader.value import Known, Origin, Unknown, Value

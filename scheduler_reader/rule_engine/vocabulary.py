@@ -9,7 +9,7 @@ from functools import cache
 from importlib import import_module
 from typing import Any, NamedTuple
 
-from scheduler_reader.parse.arguments import FlagIssue
+from scheduler_reader.parse.reading import FlagIssue
 from scheduler_reader.resolve.no_effect import OverriddenSetting, UnreadVariable
 from scheduler_reader.rule_engine import known_facts
 from scheduler_reader.rule_engine.settings import is_setting, setting_kind

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from scheduler_reader.parse.arguments import FlagIssue, FlagReading, IssueKind
+from scheduler_reader.parse.reading import FlagIssue, FlagReading, IssueKind
 from scheduler_reader.upgrade.changes import FlagChange, FlagChangeKind
 
 KINDS: dict[IssueKind, FlagChangeKind] = {

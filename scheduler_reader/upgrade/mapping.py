@@ -10,7 +10,8 @@ from scheduler_reader.data import documents
 from scheduler_reader.knowledge.flags import any_release_table, flag_table, normalized
 from scheduler_reader.knowledge.versions import Release
 from scheduler_reader.parse import parse_text
-from scheduler_reader.parse.arguments import FlagIssue, read_arguments
+from scheduler_reader.parse.arguments import read_arguments
+from scheduler_reader.parse.reading import FlagIssue
 from scheduler_reader.upgrade.text_edit import (
     NotEditable,
     Place,

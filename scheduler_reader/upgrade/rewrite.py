@@ -15,7 +15,8 @@ from scheduler_reader.errors import InputError
 from scheduler_reader.knowledge.flags import any_release_table, flag_table
 from scheduler_reader.knowledge.versions import Release
 from scheduler_reader.parse import parse_text
-from scheduler_reader.parse.arguments import FlagIssue, read_arguments
+from scheduler_reader.parse.arguments import read_arguments
+from scheduler_reader.parse.reading import FlagIssue
 from scheduler_reader.parse.source import ParsedEngine
 from scheduler_reader.upgrade.mapping import (
     Candidate,

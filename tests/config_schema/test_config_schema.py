@@ -16,7 +16,8 @@ from jsonschema import Draft7Validator
 from scheduler_reader.config_schema import config_schema
 from scheduler_reader.knowledge.flags import flag_table
 from scheduler_reader.knowledge.versions import Release, releases
-from scheduler_reader.parse.arguments import FlagIssue, read_arguments
+from scheduler_reader.parse.arguments import read_arguments
+from scheduler_reader.parse.reading import FlagIssue
 from scheduler_reader.parse.source import ConfigEntry, ParsedEngine, Word
 from scheduler_reader.value import Origin
 

@@ -6,7 +6,8 @@ import shlex
 from typing import Any
 
 from scheduler_reader.knowledge.flags import any_release_table, flag_table
-from scheduler_reader.parse.arguments import FlagReading, read_arguments
+from scheduler_reader.parse.arguments import read_arguments
+from scheduler_reader.parse.reading import FlagReading
 from scheduler_reader.parse.source import ConfigEntry, Entrypoint, ParsedEngine, Word
 from scheduler_reader.value import Known, Origin
 

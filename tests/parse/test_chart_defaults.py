@@ -8,7 +8,8 @@ import pytest
 
 from scheduler_reader.knowledge.flags import flag_table
 from scheduler_reader.parse import parse_text
-from scheduler_reader.parse.arguments import FlagReading, read_arguments
+from scheduler_reader.parse.arguments import read_arguments
+from scheduler_reader.parse.reading import FlagReading
 from scheduler_reader.value import Known
 
 STACK = """

@@ -10,7 +10,7 @@ from scheduler_reader.diagnose.verdict import Bottleneck, Lift, TuningStep
 from scheduler_reader.knowledge.gpus import GIB, Gpu
 from scheduler_reader.knowledge.models import ModelFacts
 from scheduler_reader.knowledge.versions import Release
-from scheduler_reader.parse.arguments import FlagReading
+from scheduler_reader.parse.reading import FlagReading
 from scheduler_reader.parse.source import ParsedEngine
 from scheduler_reader.performance.estimate import Floor, Latency, PerformanceEstimate, StepShares
 from scheduler_reader.resolve.engine import Hardware, ResolvedEngine, Setting

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from scheduler_reader.parse.arguments import FlagIssue
+from scheduler_reader.parse.reading import FlagIssue
 from scheduler_reader.rule_engine.sources import Sources
 from scheduler_reader.value import Unknown
 
