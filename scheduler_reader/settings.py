@@ -17,11 +17,10 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from scheduler_reader.errors import UsageError
+from scheduler_reader.settings_search import FILE, PROJECT_FILE, candidates
 from scheduler_reader.value import Known, Origin
 
-FILE = "sched-reader.toml"
-PROJECT_FILE = "pyproject.toml"
-TABLE = re.compile(rb"""^\s*\[\s*tool\s*\.\s*["']?sched-reader["']?\s*\]""", re.MULTILINE)
+TABLE = re.compile(rb"^\s*\[tool\.sched-reader\]", re.MULTILINE)
 SYNTAX_PLACE = re.compile(r" \(at line (\d+), column (\d+)\)$")
 
 
@@ -79,15 +78,10 @@ def find_settings(start: Path) -> Settings | None:
 
     Raises `UsageError` with file, line and key for what is no setting, or not of its type.
     """
-    first = start.absolute()
-    for folder in (first, *first.parents):
-        for path in (folder / FILE, folder / PROJECT_FILE):
-            if path.is_file() and not path.is_symlink():
-                content = _content(path)
-                if path.name == FILE or TABLE.search(content):
-                    return _read(path, content)
-        if (folder / ".git").exists():
-            break
+    for path in candidates(start):
+        content = _content(path)
+        if path.name == FILE or TABLE.search(content):
+            return _read(path, content)
     return None
 
 

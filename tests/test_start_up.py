@@ -40,7 +40,16 @@ def diagnosis() -> set[str]:
 @pytest.mark.parametrize("name", ["socket", "ssl", "http.client", "urllib.request"])
 def test_no_connection_could_be_opened(diagnosis: set[str], name: str) -> None:
     assert name not in diagnosis
-    assert not {"huggingface_hub", "scheduler_reader.hub"} & diagnosis
+    assert not {"huggingface_hub", "scheduler_reader.hub", "scheduler_reader.cli.hub"} & diagnosis
+
+
+def test_settings_are_read_only_where_a_file_has_some(diagnosis: set[str], tmp_path: Path) -> None:
+    assert "scheduler_reader.settings" not in diagnosis
+    (tmp_path / "sched-reader.toml").write_text('gpu = "h100"\n')
+    (tmp_path / "serve.yaml").write_text("model: meta-llama/Llama-3.1-8B-Instruct\n")
+    assert {"scheduler_reader.settings", "tomllib"} <= loaded(
+        *DIAGNOSE, str(tmp_path / "serve.yaml")
+    )
 
 
 @pytest.mark.parametrize(
@@ -56,7 +65,7 @@ def test_other_commands_and_reports_are_not_loaded(diagnosis: set[str]) -> None:
     assert "scheduler_reader.cli.diagnose" in ours
     assert not {"scheduler_reader.cli.listing", "scheduler_reader.cli.simulate"} & ours
     assert not any(name.startswith("scheduler_reader.report.terminal") for name in ours)
-    assert not {"scheduler_reader.simulate.stepwise", "scheduler_reader.simulate.modes"} & ours
+    assert not any(name.startswith("scheduler_reader.simulate") for name in ours)
     assert not any(name.startswith("scheduler_reader.parse.forms.") for name in ours)
 
 

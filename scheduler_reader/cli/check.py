@@ -9,7 +9,6 @@ from typing import Annotated
 import typer
 
 from scheduler_reader.cli import options
-from scheduler_reader.cli.hub import with_hub
 from scheduler_reader.cli.inputs import existing, read_slo, read_target, read_workload
 from scheduler_reader.cli.output import FailOn, exit_code
 from scheduler_reader.cli.paths import read_paths
@@ -90,6 +89,8 @@ def check(
     read = read_paths(paths or [], context.obj)
     engines = list(read.engines)
     if hub:
+        from scheduler_reader.cli.hub import with_hub
+
         request = replace(request, target=with_hub(request.target, engines))
     checked = [check(engine, request) for engine in engines]
     if format is Format.json:

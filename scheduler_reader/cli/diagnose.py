@@ -8,7 +8,6 @@ from typing import Annotated
 import typer
 
 from scheduler_reader.cli import options
-from scheduler_reader.cli.hub import with_hub
 from scheduler_reader.cli.inputs import existing, read_inputs, read_slo, read_target, read_workload
 from scheduler_reader.cli.output import FailOn, Format, exit_code, read_targets, write_reports
 
@@ -89,6 +88,8 @@ def diagnose(
     files, unreadable = read_inputs(configs or [], context.obj)
     engines = [engine for file in files for engine in file.engines if not engine.is_unreadable]
     if hub:
+        from scheduler_reader.cli.hub import with_hub
+
         request = replace(request, target=with_hub(request.target, engines))
     assessments = [assess(engine, request) for engine in engines]
     write_reports(assessments, unreadable, format, targets)

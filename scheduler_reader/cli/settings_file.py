@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from scheduler_reader.errors import UsageError
-from scheduler_reader.settings import Settings, find_settings
+from scheduler_reader.settings_search import may_exist
 from scheduler_reader.value import Known, Origin
+
+if TYPE_CHECKING:
+    from scheduler_reader.settings import Settings
 
 READ = ("configs", "config", "paths")  # the arguments that name what a command reads
 ORIGINS = "scheduler_reader.settings"  # in the meta data of a command's context
@@ -64,6 +67,10 @@ def _settings(paths: Sequence[str]) -> Settings | None:
     folders: dict[Path, str] = {}
     for path in paths or ("-",):
         folders.setdefault(Path() if path == "-" else _folder(Path(path)), path)
+    if not any(map(may_exist, folders)):
+        return None
+    from scheduler_reader.settings import find_settings
+
     found = [(find_settings(folder), path) for folder, path in folders.items()]
     first, first_path = found[0]
     for other, path in found[1:]:

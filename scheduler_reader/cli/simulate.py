@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from scheduler_reader.cli import options
-from scheduler_reader.cli.hub import with_hub
 from scheduler_reader.cli.inputs import read_inputs, read_slo, read_target, read_workload
 from scheduler_reader.cli.messages import tell
 from scheduler_reader.cli.output import FINDINGS, UNREADABLE, replace_file
@@ -156,6 +155,8 @@ def simulate(
     files, unreadable = read_inputs(configs or [], context.obj)
     engines = [engine for file in files for engine in file.engines if not engine.is_unreadable]
     if hub:
+        from scheduler_reader.cli.hub import with_hub
+
         wanted = replace(wanted, target=with_hub(wanted.target, engines))
     if len(engines) > 1 and (timeline or plot):
         raise UsageError(f"--timeline and --plot show one engine; here are {len(engines)}")

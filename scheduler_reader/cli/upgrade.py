@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from scheduler_reader.cli import options
-from scheduler_reader.cli.hub import with_hub
 from scheduler_reader.cli.inputs import read_inputs, read_slo, read_target, read_workload
 from scheduler_reader.cli.messages import tell
 from scheduler_reader.cli.output import FINDINGS, UNREADABLE, replace_file
@@ -94,6 +93,8 @@ def upgrade(
         raise UsageError("--fix and --diff need a file: a command line or stdin is none")
     files, unreadable = read_inputs([config] if config else [], context.obj)
     if hub:
+        from scheduler_reader.cli.hub import with_hub
+
         engines = [engine for file in files for engine in file.engines if not engine.is_unreadable]
         request = replace(request, target=with_hub(request.target, engines))
     rewrites: Sequence[Rewrite] = ()
