@@ -93,6 +93,34 @@ def test_compose(devices: str, gpus: int) -> None:
     assert known(facts.cpu_limit) == 4.5
 
 
+@pytest.mark.parametrize(
+    ("devices", "ids"),
+    [
+        ("count: 2", ("0", "1")),  # the first ones
+        ("device_ids: ['3', '0']", ("3", "0")),
+        ("device_ids: ['${GPUS:-0,1}']", ("0", "1")),
+        ("count: all", ("all",)),
+    ],
+)
+def test_gpus_of_the_host_that_a_service_gets(devices: str, ids: tuple[str, ...]) -> None:
+    facts = deployment(COMPOSE.replace("DEVICES", devices), "compose.yaml")
+    assert known(facts.gpu_ids) == ids
+
+
+def test_services_run_beside_each_other_unless_a_profile_decides() -> None:
+    one, two, other = parse_text(
+        """services:
+  one: {image: vllm/vllm-openai:v0.11.0, command: --model m}
+  two: {image: vllm/vllm-openai:v0.11.0, command: --model m}
+  other: {image: vllm/vllm-openai:v0.11.0, command: --model m, profiles: [extra]}
+""",
+        "compose.yaml",
+    ).engines
+    assert [engine.name for engine in one.beside] == ["two"]
+    assert [engine.name for engine in two.beside] == ["one"]
+    assert other.beside == ()
+
+
 @pytest.mark.parametrize("devices", ["count: all", "count: ${COUNT}", "driver: nvidia"])
 def test_number_of_gpus_that_the_host_decides_is_unknown(devices: str) -> None:
     facts = deployment(COMPOSE.replace("DEVICES", devices), "compose.yaml")
