@@ -108,14 +108,9 @@ def test_gpus_of_the_host_that_a_service_gets(devices: str, ids: tuple[str, ...]
 
 
 def test_services_run_beside_each_other_unless_a_profile_decides() -> None:
-    one, two, other = parse_text(
-        """services:
-  one: {image: vllm/vllm-openai:v0.11.0, command: --model m}
-  two: {image: vllm/vllm-openai:v0.11.0, command: --model m}
-  other: {image: vllm/vllm-openai:v0.11.0, command: --model m, profiles: [extra]}
-""",
-        "compose.yaml",
-    ).engines
+    service = "    image: vllm/vllm-openai:v0.11.0\n    command: --model m\n"
+    text = f"services:\n  one:\n{service}  two:\n{service}  other:\n{service}    profiles: [x]\n"
+    one, two, other = parse_text(text, "compose.yaml").engines
     assert [engine.name for engine in one.beside] == ["two"]
     assert [engine.name for engine in two.beside] == ["one"]
     assert other.beside == ()
