@@ -68,3 +68,28 @@ def test_0_11_0_has_only_v1_and_a_fall_back_costs_its_graphs(resolved):
     engine = resolved("--max-num-partial-prefills 4", version="0.11.0")
     assert (engine.engine, engine.get("cudagraph_mode")) == ("V1", "NONE")
     assert resolved(version="0.11.0", env={"VLLM_USE_V1": "0"}).engine == "V1"
+
+
+@pytest.mark.parametrize(
+    ("version", "arguments", "env", "unsupported"),
+    [
+        ("0.8.5", "--num-scheduler-steps 8", {}, None),
+        ("0.8.5", "--num-scheduler-steps 8", {"VLLM_USE_V1": "1"}, "num_scheduler_steps=8"),
+        ("0.8.5", "--num-scheduler-steps 8", {"VLLM_USE_V1": "0"}, None),
+        ("0.8.2", "--enable-lora", {"VLLM_USE_V1": "1"}, None),  # tried out: a warning
+        ("0.8.5", NGRAM, {"VLLM_USE_V1": "1"}, None),
+        (
+            "0.11.0",
+            "--max-num-partial-prefills 2",
+            {"VLLM_USE_V1": "1"},
+            "max_num_partial_prefills=2",
+        ),
+        ("0.18.0", "--num-scheduler-steps 8", {"VLLM_USE_V1": "1"}, None),
+        ("0.24.0", NGRAM, {"VLLM_USE_V2_MODEL_RUNNER": "1"}, "speculation by ngram"),
+        ("0.24.0", NGRAM, {}, None),
+        ("0.33.0", NGRAM, {"VLLM_USE_V2_MODEL_RUNNER": "1"}, None),
+    ],
+)
+def test_what_a_forced_engine_does_not_support(resolved, version, arguments, env, unsupported):
+    engine = resolved(arguments, version=version, gpu="h100", env=env)
+    assert engine.unsupported.value == unsupported
