@@ -25,11 +25,12 @@ class Behaviour:
 
     threshold_spares_lone_request: bool
     output_limit: Literal["none", "clip", "leave_out"]
+    keeps_last_position: bool
     floors_token_count: bool
-    scheduled_victim: Literal["stays", "withdrawn"]
+    scheduled_victim: Literal["stays_listed", "stays", "withdrawn"]
     victim_moves_position: Literal["none", "scheduled", "ahead"]
     self_preemption_ends_pass: bool
-    preempted_output: Literal["applied", "stale"]
+    preempted_output: Literal["lost", "applied", "stale"]
 
     reserves_known_tokens: bool
     window_reservation: Literal["full", "budget", "in_flight"]
@@ -46,6 +47,7 @@ class Behaviour:
     pads_admission: Literal["never", "held_for_length", "beside_decodes", "after_hits"]
     hashes_accepted_drafts: bool
 
+    hashes_from_previous_block: bool
     free_order: Literal["end", "window_unhashed_first", "unhashed_first"]
     window_follows_output: bool
 
@@ -53,6 +55,9 @@ class Behaviour:
     runner_drafts_ngram: bool
     queues_empty_steps: bool
 
+    schedules_by_priority: bool
+    pipeline_needs_executor: bool
+    mixes_window_layers: bool
     refuses_threshold_above_length: bool
 
 

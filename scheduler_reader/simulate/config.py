@@ -27,6 +27,7 @@ class EngineConfig:
     enable_chunked_prefill: bool = True
     async_scheduling: bool = False
     pipeline_parallel_size: int = 1
+    distributed_executor_backend: str | None = None
     long_prefill_token_threshold: int = 0
     long_prefill_token_threshold_adaptive: bool = False
     max_num_partial_prefills: int = 1
@@ -83,10 +84,16 @@ def as_run(config: EngineConfig, behaviour: Behaviour) -> EngineConfig:
 
 
 def check(config: EngineConfig, behaviour: Behaviour, release: str) -> None:
-    """Raise `UsageError`, one line, when the release refuses settings (`as_run`) at start-up."""
-    for wrong in (_out_of_range(config), _refusal(config, behaviour)):
-        if wrong:
-            raise UsageError(f"vLLM {release} does not start: {wrong}")
+    """Raise `UsageError`, one line, when the release refuses settings (`as_run`) at start-up.
+
+    The same where it would fall back to the V0 engine, whose scheduler is another.
+    """
+    wrong = _out_of_range(config) or _refusal(config, behaviour)
+    if wrong:
+        raise UsageError(f"vLLM {release} does not start: {wrong}")
+    missing = _not_in_v1(config, behaviour)
+    if missing:
+        raise UsageError(f"vLLM {release} does not run this in the V1 engine: {missing}")
 
 
 def _out_of_range(config: EngineConfig) -> str | None:
@@ -116,11 +123,23 @@ def _out_of_range(config: EngineConfig) -> str | None:
     return None
 
 
+def _not_in_v1(config: EngineConfig, behaviour: Behaviour) -> str | None:
+    """What the V1 engine does not have (vllm/engine/arg_utils.py, _is_v1_supported_oracle)."""
+    if config.max_num_partial_prefills > 1 or config.max_long_partial_prefills > 1:
+        return "concurrent partial prefills (max_num_partial_prefills) are not supported"
+    if config.policy == "priority" and not behaviour.schedules_by_priority:
+        return "the priority policy is not supported yet"
+    if config.sliding_window is not None and not behaviour.mixes_window_layers:
+        return "a KV group for sliding-window layers is not supported yet"
+    needs_executor = config.pipeline_parallel_size > 1 and behaviour.pipeline_needs_executor
+    if needs_executor and config.distributed_executor_backend is None:
+        return "pipeline_parallel_size > 1 needs distributed_executor_backend to be given"
+    return None
+
+
 def _refusal(config: EngineConfig, behaviour: Behaviour) -> str | None:
     """What vllm/config/scheduler.py, vllm/config/vllm.py and vllm/engine/arg_utils.py refuse."""
     budget, length = config.max_num_batched_tokens, config.max_model_len
-    if config.max_num_partial_prefills > 1 or config.max_long_partial_prefills > 1:
-        return "concurrent partial prefills (max_num_partial_prefills) are not supported"
     if budget < config.max_num_seqs:
         return f"max_num_batched_tokens ({budget}) is below max_num_seqs ({config.max_num_seqs})"
     if not config.enable_chunked_prefill and budget < length:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from scheduler_reader.simulate.batch import Batch, Share
+from scheduler_reader.simulate.batch import Share
 from scheduler_reader.simulate.behaviour import Behaviour
 from scheduler_reader.simulate.config import EngineConfig
 from scheduler_reader.simulate.failure import EngineError
@@ -42,14 +42,11 @@ class Receiver:
             self._kv.release(request)
         return is_last
 
-    def propose(self, batch: Batch) -> None:
-        """The drafter proposes tokens for each request of a batch that sampled."""
-        for request, share in batch.shares.items():
-            if request.status is Status.finished:
-                continue
-            is_dropped = request.is_prefilling and self._behaviour.prefill_drops_drafts
-            is_proposed = share.returned > 0 and not is_dropped
-            request.drafts = self._config.num_speculative_tokens if is_proposed else 0
+    def propose(self, request: Request, share: Share) -> None:
+        """The drafter proposes tokens for an unfinished request of a batch, if it sampled."""
+        is_dropped = request.is_prefilling and self._behaviour.prefill_drops_drafts
+        is_proposed = share.returned > 0 and not is_dropped
+        request.drafts = self._config.num_speculative_tokens if is_proposed else 0
 
     def _take_back_rejected(self, request: Request, rejected: int) -> None:
         if request.computed > 0 or not self._behaviour.rejection_needs_progress:

@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from scheduler_reader.simulate.behaviour import Behaviour
 from scheduler_reader.simulate.block_pool import NULL_BLOCK, BlockPool
 from scheduler_reader.simulate.config import EngineConfig, Overlap
+from scheduler_reader.simulate.failure import EngineError
 from scheduler_reader.simulate.kv_manager import FULL, NO_HIT, WINDOW, Hit, KVManager
 from scheduler_reader.simulate.request import Request
 
@@ -46,17 +47,24 @@ class PrefixKVManager(KVManager):
     def commit(self, request: Request, tokens: int) -> None:
         whole = tokens // self._block_size
         for group in self._groups if request.tables else ():
-            table = request.tables[group]
-            for position in range(request.hashed[group], whole):
+            table, first = request.tables[group], request.hashed[group]
+            if 0 < first < whole and table[first - 1] == NULL_BLOCK:
+                self._check_hash_chain(request)
+            for position in range(first, whole):
                 if table[position] != NULL_BLOCK:
                     self._pool.index(table[position], group, self._key(request, position))
-            request.hashed[group] = max(whole, request.hashed[group])
+            request.hashed[group] = max(whole, first)
 
     def release(self, request: Request) -> None:
         for group, table in enumerate(request.tables):
             self._pool.release(reversed(table), self._unhashed_first(group))
         request.tables, request.hashed = [], []
         request.held = request.behind_window = 0
+
+    def _check_hash_chain(self, request: Request) -> None:
+        """A block is to be hashed, and that before it has been given back."""
+        if self._behaviour.hashes_from_previous_block:
+            raise EngineError(f"request {request.number} hashes on from a block it gave back")
 
     def _run_from_start(self, request: Request) -> list[int]:
         found: list[int] = []

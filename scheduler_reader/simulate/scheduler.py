@@ -9,8 +9,10 @@ scheduled, not when its output comes, so the next step can be decided before thi
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from scheduler_reader.simulate.admission import Admission
-from scheduler_reader.simulate.batch import Batch
+from scheduler_reader.simulate.batch import Batch, Share
 from scheduler_reader.simulate.behaviour import Behaviour
 from scheduler_reader.simulate.config import EngineConfig, Overlap
 from scheduler_reader.simulate.failure import EngineError
@@ -51,25 +53,35 @@ class Scheduler:
             self.waiting.admit(batch, chunk_limit, holds_prefill)
             if not holds_prefill:
                 self._pacing.is_backed_up = self.waiting.is_backed_up
+        if self._behaviour.scheduled_victim == "stays_listed":
+            self._check_lists(batch)
         self._pacing.note(batch)
         self._advance(batch)
         return batch
 
     def settle(self, batch: Batch) -> list[Request]:
         """The output of a batch is there; the requests that it finished, in batch order."""
-        finished = []
-        for request, share in batch.shares.items():
-            was_running = request.status is Status.running
-            if request.status is Status.finished or not self._receiver.receive(request, share):
+        finished = set()
+        for request, share in self._outputs(batch):
+            if request.status is Status.finished:
                 continue
-            finished.append(request)
-            if not was_running:
-                self.waiting.remove(request)
-        if finished:
-            self.running[:] = [each for each in self.running if each.status is Status.running]
-        if self._config.num_speculative_tokens:
-            self._receiver.propose(batch)
-        return finished
+            was_running = request.status is Status.running
+            if self._receiver.receive(request, share):
+                finished.add(request)
+                if not was_running:
+                    self.waiting.remove(request)
+            elif self._config.num_speculative_tokens:
+                self._receiver.propose(request, share)
+        if not finished:
+            return []
+        self.running[:] = [each for each in self.running if each.status is Status.running]
+        return [request for request in batch.shares if request in finished]
+
+    def _outputs(self, batch: Batch) -> Iterable[tuple[Request, Share]]:
+        """The requests that get their output, in the order in which they get it."""
+        if self._behaviour.preempted_output == "lost":
+            return [(each, batch.shares[each]) for each in self.running if each in batch.shares]
+        return batch.shares.items()
 
     def _chunk_limit(self) -> int:
         """Most tokens that one request gets in this step; 0: no limit."""
@@ -123,7 +135,9 @@ class Scheduler:
         end = self._config.max_model_len
         if self._behaviour.output_limit == "clip":
             end = min(end, request.prompt_tokens + request.max_tokens)
-        tokens = min(tokens, budget, end - 1 - request.computed)
+        if self._behaviour.keeps_last_position:
+            end -= 1
+        tokens = min(tokens, budget, end - request.computed)
         if tokens < 0 and not self._behaviour.floors_token_count:
             raise EngineError(f"request {request.number} is scheduled for {tokens} tokens")
         return max(tokens, 0)
@@ -163,6 +177,12 @@ class Scheduler:
             request.stale = request.in_flight
             request.placeholders = 0
         self.waiting.put_back(request)
+
+    def _check_lists(self, batch: Batch) -> None:
+        """Victims that are still listed must not outnumber the running requests left out."""
+        listed, running = len(batch.shares), len(self.running)
+        if listed > running:
+            raise EngineError(f"{listed} requests are scheduled, preempted ones too, of {running}")
 
     def _run(self, batch: Batch, request: Request, tokens: int) -> None:
         share = batch.add(request, request.computed, tokens)

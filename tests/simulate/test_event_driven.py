@@ -26,7 +26,7 @@ from scheduler_reader.simulate.stepwise import run_stepwise
 from scheduler_reader.value import Known
 from scheduler_reader.workload import Slo
 
-RELEASES = ("0.10.2", "0.11.2", "0.12.0", "0.18.0", "0.20.2", "0.33.0")
+RELEASES = ("0.9.0", "0.10.2", "0.11.2", "0.12.0", "0.18.0", "0.20.2", "0.33.0")
 CONFIG = EngineConfig(
     max_num_seqs=4, max_num_batched_tokens=64, max_model_len=512, num_gpu_blocks=200
 )

@@ -118,6 +118,21 @@ def test_drafts_stop_before_max_model_len(steps):
     assert column(rows, "s") == [[[0, 10]], [[0, 4]], [[0, 3]], [[0, 2]], [[0, 1]]]
 
 
+def test_drafts_reach_max_model_len_until_0_9_1(steps):
+    rows = steps([(10, 30)], "0.9.1", num_speculative_tokens=4, accept_cycle=[0], max_model_len=15)
+    # 15 - computed: one position more than later releases.
+    assert column(rows, "s") == [[[0, 10]], [[0, 5]], [[0, 4]], [[0, 3]], [[0, 2]]]
+
+
+@pytest.mark.parametrize(("version", "known"), [("0.9.2", 32), ("0.10.0", 33)])
+def test_output_of_a_request_preempted_meanwhile_is_lost_until_0_9_2(steps, version, known):
+    # Four usable blocks, two of each prompt; step 2 takes them for the first one's 33rd token while
+    # the second one's prompt is still in the other stage.
+    rows = steps([(32, 2), (32, 2, 1)], version, num_gpu_blocks=5, pipeline_parallel_size=2)
+    assert column(rows[:5], "s") == [[[0, 32]], [[1, 32]], [[0, 1]], [], [[1, known]]]
+    assert rows[2]["pre"] == [1]
+
+
 def test_a_window_group_gives_blocks_back(steps):
     rows = steps([(100, 2)], sliding_window=32)
     # Two groups; after 64 tokens the next looks at 33-64, so two blocks of 16 are behind.
