@@ -44,8 +44,9 @@ def parse_command(arguments: Sequence[str]) -> ParsedFile:
 def _parsed(file: InputFile, tree: Path) -> ParsedFile:
     from scheduler_reader.parse.config_file import with_config_files
     from scheduler_reader.parse.detect import read_form
+    from scheduler_reader.parse.neighbours import with_neighbours
 
-    return with_config_files(read_form(file), tree)
+    return with_neighbours(with_config_files(read_form(file), tree))
 
 
 def to_json(files: Iterable[ParsedFile]) -> dict[str, Any]:

@@ -31,6 +31,7 @@ def compose_deployment(service: Service, read: Reader, file: InputFile) -> Deplo
     ipc = word("ipc")
     return Deployment(
         replicas=count(word("deploy", "replicas") or word("scale")),
+        needs_profile=service.get("profiles") is not None,
         gpu_request=_gpus(service, read, file),
         gpu_ids=_gpu_ids(service, read, file),
         shared_memory_bytes=docker_bytes(word("shm_size")),

@@ -6,7 +6,7 @@ not read.  `$$X` is the container's own `$X`.  Source: compose-spec (interpolati
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 import yaml
 
@@ -30,19 +30,14 @@ def read_compose(file: InputFile, form: str) -> ParsedFile:
     documents, problems = compose(file)
     reader = _Reader(file, form)
     engines: list[ParsedEngine] = []
-    together: list[ParsedEngine] = []
     for document in documents:
         services, wrong = services_of(document, file)
         problems += wrong
         for service in services:
-            found = reader.engines(service)
-            engines += found
-            together += [] if service.get("profiles") else found
+            engines += reader.engines(service)
     problems += reader.problems
     if not engines and not problems:
         problems.append(Problem("no service in it is seen to start vLLM", file.origin(1)))
-    beside = {id(one): tuple(other for other in together if other is not one) for one in together}
-    engines = [replace(one, beside=beside.get(id(one), ())) for one in engines]
     return ParsedFile(file.path, form, tuple(engines), tuple(problems))
 
 

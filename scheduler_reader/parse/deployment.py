@@ -31,6 +31,7 @@ class Deployment:
 
     image: Value[str] | None = None  # the reference, where it names vLLM
     replicas: Value[int] | None = None
+    needs_profile: bool = False  # started only where its profile is asked for
     gpu_request: Value[int] | None = None  # GPUs that one replica asks for
     gpu_ids: Value[tuple[str, ...]] | None = None  # of the host, in the container's order
     gpu_product: Value[str] | None = None  # node label or product text: `nvidia-h100-80gb`

@@ -28,23 +28,23 @@ def other_processes_gib(sources: Sources) -> float:
 def shared_utilization(sources: Sources) -> float | Unknown:
     """gpu_memory_utilization of all engines of the file on one GPU of this engine, added up;
     of this one alone where no other is beside it."""
-    own = setting_value(sources.engine, "gpu_memory_utilization")
+    own = _utilization(sources)
     parsed = sources.engine.parsed
     if isinstance(own, Unknown) or not parsed.beside:
-        return own if isinstance(own, Unknown) else float(own)
+        return own
     mine = _host_gpus(parsed, gpus_needed(sources))
     if isinstance(mine, Unknown):
         return mine
-    sums = dict.fromkeys(mine, float(own))
+    sums = dict.fromkeys(mine, own)
     for other in _beside(sources):
-        share = setting_value(other.engine, "gpu_memory_utilization")
+        share = _utilization(other)
         theirs = _host_gpus(other.engine.parsed, gpus_needed(other))
         if isinstance(theirs, Unknown):
             return theirs
         if isinstance(share, Unknown):
             return share
         for gpu in theirs & mine:
-            sums[gpu] += float(share)
+            sums[gpu] += share
     return round(max(sums.values()), 6)
 
 
@@ -57,6 +57,16 @@ def engines_beside(sources: Sources) -> str:
         if isinstance(mine, frozenset) and isinstance(theirs, frozenset) and mine & theirs:
             names.append(other.engine.parsed.name or "another engine")
     return ", ".join(names)
+
+
+def _utilization(sources: Sources) -> float | Unknown:
+    """What the engine asks for; unknown where arguments of it are not read."""
+    unresolved = sources.engine.parsed.unresolved
+    for kind in ("*extra_args", "*config"):
+        if kind in unresolved and not sources.engine.is_set("gpu_memory_utilization"):
+            return Unknown(unresolved[kind])
+    value = setting_value(sources.engine, "gpu_memory_utilization")
+    return value if isinstance(value, Unknown) else float(value)
 
 
 def _beside(sources: Sources) -> Iterator[Sources]:
