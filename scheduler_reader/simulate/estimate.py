@@ -15,6 +15,8 @@ from scheduler_reader.errors import UsageError
 from scheduler_reader.performance import estimate_performance
 from scheduler_reader.performance.estimate import Latency, PerformanceEstimate
 from scheduler_reader.resolve.engine import ResolvedEngine
+from scheduler_reader.simulate.arrivals import Source
+from scheduler_reader.simulate.crowded import run_crowded
 from scheduler_reader.simulate.event_driven import NotPlainError, is_plain, run_event_driven
 from scheduler_reader.simulate.metrics import Metrics, measure
 from scheduler_reader.simulate.percentiles import Distribution
@@ -25,7 +27,9 @@ from scheduler_reader.value import Known, Origin, Unknown, Value
 from scheduler_reader.workload import Slo, Workload
 
 ORIGIN = Origin("derived", "simulated run of the workload")
+UNMODELED = ("outputs in flight while requests are preempted",)
 MOST_REQUESTS = 8_000  # a run of them takes less than a second
+MOST_SEATED = 50_000  # the same for requests times those that run at once, with preemption
 MOST_GAPS = 1_000_000  # the same, where an objective is on each request's own gaps
 
 
@@ -33,7 +37,9 @@ def simulated_estimate(
     engine: ResolvedEngine, plan: CapacityPlan, workload: Workload, slo: Slo
 ) -> Value[PerformanceEstimate]:
     """The estimate by simulation; in closed form, with the reason among `not_modeled`, where the
-    run is not plain (`event_driven`), too long, or offers more than the engine sustains.
+    settings or shared prefixes ask for the exact scheduler, or the run is too long.
+
+    An open loop above the capacity has the closed form's answer: the capacity, and no tail.
     """
     instant = estimate_performance(engine, plan, workload, slo)
     if isinstance(instant, Unknown):
@@ -48,8 +54,8 @@ def simulated_estimate(
         return _unsimulated(instant, obstacle)
     try:
         result = _run(setup.value)
-    except NotPlainError:
-        return _unsimulated(instant, "KV blocks run out (preemption), or requests share prefixes")
+    except NotPlainError as error:
+        return _unsimulated(instant, str(error))
     except UsageError as error:
         return _unsimulated(instant, str(error))
     metrics = measure(result, slo, frontend_s=setup.value.frontend_s)
@@ -81,8 +87,18 @@ def _unsimulated(instant: Known[PerformanceEstimate], reason: str) -> Known[Perf
 def _run(setup: Setup) -> SimulationResult:
     """Without a cache nothing is shared, whatever the prompts have in common."""
     workload = replace(setup.workload, prefix_cache_hit_rate=0.0, shared_prefix_tokens=0)
-    requests = source(workload, setup.config.max_model_len, setup.ramp_s)
-    return run_event_driven(setup.config, setup.release, setup.step_model, requests)
+    config, release, model = setup.config, setup.release, setup.step_model
+
+    def requests() -> Source:
+        return source(workload, config.max_model_len, setup.ramp_s)
+
+    try:
+        return run_event_driven(config, release, model, requests())
+    except NotPlainError:
+        seats = min(config.active_limit, workload.concurrency or config.active_limit)
+        if seats * workload.num_requests > MOST_SEATED:
+            raise NotPlainError(f"{seats:,} requests at once, and KV blocks run out") from None
+        return run_crowded(config, release, model, requests())
 
 
 def _merged(
@@ -90,6 +106,7 @@ def _merged(
 ) -> PerformanceEstimate:
     """The run's figures in place of the closed form's; the range keeps its relative distances."""
     records, whole = result.records, metrics.times(setup.replicas)
+    is_async = setup.config.async_scheduling
     assert whole.ttft_ms is not None
     tpot_ms = instant.tpot_ms if whole.tpot_ms is None else whole.tpot_ms.mean
     best = replace(
@@ -103,8 +120,9 @@ def _merged(
         goodput_requests_per_s=whole.goodput_requests_per_s,
         running=sum(map(_seconds_running, records)) / result.duration_s * setup.replicas,
         waiting=sum(map(_seconds_waiting, records)) / result.duration_s * setup.replicas,
-        preemptions_per_request=0.0,
+        preemptions_per_request=result.preemptions / len(records),
         steady_ttft_p99_ms=_steady_p99_ms(records, setup),
+        not_modeled=instant.not_modeled + (UNMODELED if result.preemptions and is_async else ()),
     )
     low = instant.low and _moved(instant.low, instant, best)
     high = instant.high and _moved(instant.high, instant, best)

@@ -25,6 +25,9 @@ OPEN = Workload(
     output_tokens=Lengths(uniform=(205, 256)),
 )
 
+SHORT_OF_BLOCKS = f"{MODEL} --gpu-memory-utilization 0.3 --max-model-len 4096"
+LONG_OUTPUTS = {"input_tokens": 64, "output_tokens": 2000, "concurrency": 200, "num_requests": 240}
+
 
 def both(served, arguments, workload, slo=None):
     engine, plan = served(arguments, workload)
@@ -77,11 +80,7 @@ def test_two_replicas_serve_twice_the_rate_of_half_the_load(served):
         (MODEL, {"prefix_cache_hit_rate": 0.5}, "share a prefix"),
         (MODEL, {"num_requests": 20_000}, "20,000 requests"),
         (f"{MODEL} -pp 2", {}, "more than counts"),
-        (
-            f"{MODEL} --gpu-memory-utilization 0.3 --max-model-len 4096",
-            {"input_tokens": 64, "output_tokens": 2000, "concurrency": 200, "num_requests": 400},
-            "preemption",
-        ),
+        (SHORT_OF_BLOCKS, {**LONG_OUTPUTS, "num_requests": 2000}, "KV blocks run out"),
     ],
 )
 def test_a_run_that_would_be_slow_is_not_made_and_said_so(served, arguments, changes, reason):
@@ -108,3 +107,11 @@ def test_requests_of_one_token_have_a_first_token_and_no_gaps(served):
     assert run.tpot_ms == instant.tpot_ms == 0
     assert run.output_tokens_per_s == pytest.approx(run.requests_per_s)
     assert run.low is not None and run.low.ttft_ms.mean > run.ttft_ms.mean
+
+
+def test_preempted_requests_are_simulated(served):
+    run, instant = both(served, SHORT_OF_BLOCKS, DEFAULT_WORKLOAD.replaced(LONG_OUTPUTS))
+    assert run.preemptions_per_request > 0.1
+    assert run.waiting > 1 and run.running + run.waiting < 200.5
+    assert run.output_tokens_per_s == pytest.approx(instant.output_tokens_per_s, rel=0.35)
+    assert not any("not simulated" in note for note in run.not_modeled)
