@@ -34,9 +34,11 @@ def read_selection(
 
     Raises `UsageError` for a prefix that no rule's code starts with.
     """
+    selection = Selection(_prefixes(select), _prefixes(ignore))
+    if selection == Selection():
+        return selection
     codes = [rule.code for rule in all_rules()]
     codes += [rule.code for folder in folders for rule in user_rules(folder)]
-    selection = Selection(_prefixes(select), _prefixes(ignore))
     for prefix in (*selection.select, *selection.ignore):
         if not any(code.startswith(prefix) for code in codes):
             raise UsageError(f"{prefix}: no rule's code starts so (sched-reader list rules)")
