@@ -19,6 +19,7 @@ from scheduler_reader.performance.settings import Parallelism, is_on, optional, 
 from scheduler_reader.performance.shapes import (
     AttentionLayers,
     Product,
+    activation_bytes,
     attention_layers,
     products,
     routed_experts,
@@ -72,6 +73,8 @@ def _build(engine: ResolvedEngine, model: ModelFacts, gpu: Gpu, parallel: Parall
         batches_in_flight=parallel.pipeline,
         spread=table.spread[_certainty(model, stored, table.gpu == gpu.name)],
         not_modeled=_not_modeled(engine, model, parallel, table, stored),
+        activation_token_s=activation_bytes(model, parallel.tensor)
+        / (gpu.memory_bandwidth_bytes_per_s * table.gemm["bfloat16"].eff_memory),
     )
 
 

@@ -96,6 +96,21 @@ def attention_layers(model: ModelFacts, ranks: int) -> tuple[AttentionLayers, ..
     )
 
 
+def activation_bytes(model: ModelFacts, ranks: int) -> float:
+    """Bytes a token moves through memory in the small kernels of one decoder layer.
+
+    Two norms that read and write hidden state and residual, the rotary embedding in place, keys and
+    values into the cache, and gate × up of a dense MLP (that of experts is in their kernel), all in
+    two bytes a value (vllm/model_executor/layers/layernorm.py, activation.py).
+    """
+    norms = 2 * 4 * model.hidden_size
+    key_value = max(1.0, model.kv_heads / ranks) * model.head_dim
+    rotary = 2 * (model.attention_heads / ranks * model.head_dim + key_value)
+    cache = 4 * key_value
+    gated = 0.0 if model.is_moe else 3 * (model.intermediate_size or 0) / ranks
+    return 2.0 * (norms + rotary + cache + gated)
+
+
 def _attention_products(model: ModelFacts, ranks: int) -> list[Product]:
     hidden, heads = float(model.hidden_size), model.attention_heads / ranks
     if not model.uses_mla:

@@ -74,6 +74,7 @@ class StepModel:
     batches_in_flight: int
     spread: float
     not_modeled: tuple[str, ...]
+    activation_token_s: float = 0.0  # of a layer's small kernels
     scale: float = 1.0
     _by_tokens: dict[float, tuple[float, float, float]] = field(
         default_factory=dict, repr=False, compare=False
@@ -116,7 +117,7 @@ class StepModel:
         samples = seqs + copies * len(chunks)
         memory, compute, communication = self._tokens(tokens if chunks else self._padded(tokens))
         output = self._samples(samples)
-        memory += self.layers * self.host.layer_s
+        memory += self.layers * max(self.host.layer_s, tokens * self.activation_token_s)
         if output.is_memory_bound:
             memory += output.seconds
         else:

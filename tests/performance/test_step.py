@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -148,3 +150,15 @@ def test_a_batch_touches_fewer_experts_than_with_equal_chances():
         128 * (1 - (1 + 32 * ((31 / 32) ** -0.5 - 1)) ** -2)
     )
     assert touched_experts(experts=8, chosen=8, tokens=1, shape=2.0) == 8
+
+
+def test_small_kernels_cost_their_launch_or_their_traffic(step_of):
+    """A token of 70B at TP2: 2 x 4 x 8,192 values of norms, 2 x (4,096 + 512) of the rotary
+    embedding, 4 x 512 into the cache, 3 x 14,336 of gate x up, in two bytes: 239,616 bytes.
+    """
+    step = step_of(f"{LLAMA_70B_FP8} -tp 2 --max-model-len 8192")
+    assert step.activation_token_s * 3.35e12 * 0.875 == pytest.approx(239_616)
+    free = replace(step, activation_token_s=0.0)
+    assert step.step_seconds(16, 16 * 500) == free.step_seconds(16, 16 * 500)
+    more = step.step_seconds(0, 0, [(8192, 0)]) - free.step_seconds(0, 0, [(8192, 0)])
+    assert more == pytest.approx(80 * (8192 * step.activation_token_s - step.host.layer_s))
