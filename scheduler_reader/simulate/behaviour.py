@@ -26,7 +26,7 @@ class Behaviour:
     threshold_spares_lone_request: bool
     output_limit: Literal["none", "clip", "leave_out"]
     keeps_last_position: bool
-    floors_token_count: bool
+    negative_tokens: Literal["scheduled", "fatal", "none"]
     scheduled_victim: Literal["stays_listed", "stays", "withdrawn"]
     victim_moves_position: Literal["none", "scheduled", "ahead"]
     self_preemption_ends_pass: bool

@@ -138,9 +138,11 @@ class Scheduler:
         if self._behaviour.keeps_last_position:
             end -= 1
         tokens = min(tokens, budget, end - request.computed)
-        if tokens < 0 and not self._behaviour.floors_token_count:
+        if tokens >= 0 or self._behaviour.negative_tokens == "scheduled":
+            return tokens
+        if self._behaviour.negative_tokens == "fatal":
             raise EngineError(f"request {request.number} is scheduled for {tokens} tokens")
-        return max(tokens, 0)
+        return 0
 
     def _make_room(self, batch: Batch, request: Request, tokens: int, position: int) -> int:
         """Preempt until the request has its KV blocks or is preempted itself.

@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import pytest
 
+from scheduler_reader.simulate.failure import EngineError
+
 
 def column(rows, name):
     return [row.get(name) for row in rows]
@@ -131,6 +133,18 @@ def test_output_of_a_request_preempted_meanwhile_is_lost_until_0_9_2(steps, vers
     rows = steps([(32, 2), (32, 2, 1)], version, num_gpu_blocks=5, pipeline_parallel_size=2)
     assert column(rows[:5], "s") == [[[0, 32]], [[1, 32]], [[0, 1]], [], [[1, known]]]
     assert rows[2]["pre"] == [1]
+
+
+def test_a_draft_in_flight_leaves_fewer_than_no_tokens_to_schedule(steps):
+    # The second request keeps a draft over its preemption in step 6.  Steps 7 and 8 take eight of its
+    # nine tokens, then the ninth and the draft; the output of step 7 brings no draft: 9 + 0 - 10.
+    options = {"num_gpu_blocks": 6, "block_size": 4, "max_num_batched_tokens": 8}
+    drafts = {"num_speculative_tokens": 1, "accept_cycle": [1], "pipeline_parallel_size": 2}
+    rows = steps([(4, 6), (4, 6)], "0.9.2", **options, **drafts)
+    assert rows[6]["pre"] == [1]
+    assert column(rows[7:], "s") == [[[1, 8]], [[1, 2]], [[1, -1]]]
+    with pytest.raises(EngineError, match="scheduled for -1 tokens"):
+        steps([(4, 6), (4, 6)], "0.10.0", **options, **drafts)
 
 
 def test_a_window_group_gives_blocks_back(steps):
