@@ -162,8 +162,9 @@ class _Run:
         more = -(-(request.computed + tokens) // self._size) - request.blocks
         if more > self._free:
             return False
-        self._free -= max(more, 0)
-        request.blocks += max(more, 0)
+        if more > 0:
+            self._free -= more
+            request.blocks += more
         return True
 
     def _preempt(self) -> None:
@@ -194,12 +195,15 @@ class _Run:
         return -(-needed // self._size) + headroom <= self._free
 
     def _execute(self, batch: list[tuple[_Request, int]]) -> None:
-        decoding = [request for request, _ in batch if request.is_decoding]
-        context = sum(request.known for request in decoding)
-        chunks = [
-            (tokens, request.computed) for request, tokens in batch if not request.is_decoding
-        ]
-        self._pass(self._seconds(len(decoding), context, chunks), 1 if batch else 0)
+        decoding = context = 0
+        chunks = []
+        for request, tokens in batch:
+            if request.is_decoding:
+                decoding += 1
+                context += request.known
+            else:
+                chunks.append((tokens, request.computed))
+        self._pass(self._seconds(decoding, context, chunks), 1 if batch else 0)
         for request, tokens in batch:
             request.computed += tokens
             if request.computed == request.known:
@@ -240,8 +244,10 @@ class _Run:
             return False
         self._pass(stretch.total(steps), steps)
         for request in running:
-            self._extend(request, steps)
             request.computed += steps
+            blocks = -(-request.computed // self._size)
+            self._free -= blocks - request.blocks
+            request.blocks = blocks
             request.receive(self._now_s, steps)
         self._end_those_through()
         return True
