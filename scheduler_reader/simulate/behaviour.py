@@ -48,6 +48,7 @@ class Behaviour:
     hashes_accepted_drafts: bool
 
     hashes_from_previous_block: bool
+    lookup_ends_at_last_hash: bool
     free_order: Literal["end", "window_unhashed_first", "unhashed_first"]
     window_follows_output: bool
 

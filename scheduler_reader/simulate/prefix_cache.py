@@ -36,6 +36,7 @@ class PrefixKVManager(KVManager):
         A window group needs only the blocks that the next token looks at, so the hit ends where
         such a run of blocks ends (vllm/v1/core/kv_cache_coordinator.py, find_longest_cache_hit).
         """
+        request.hashes = request.hashes or request.known // self._block_size
         full = self._run_from_start(request)
         if self._window is None:
             hit = Hit(len(full) * self._block_size, (full, ()))
@@ -54,6 +55,7 @@ class PrefixKVManager(KVManager):
                 if table[position] != NULL_BLOCK:
                     self._pool.index(table[position], group, self._key(request, position))
             request.hashed[group] = max(whole, first)
+        request.hashes = max(whole, request.hashes)
 
     def release(self, request: Request) -> None:
         for group, table in enumerate(request.tables):
@@ -69,6 +71,8 @@ class PrefixKVManager(KVManager):
     def _run_from_start(self, request: Request) -> list[int]:
         found: list[int] = []
         for position in range((request.known - 1) // self._block_size):
+            if position == request.hashes and not self._behaviour.lookup_ends_at_last_hash:
+                raise EngineError(f"request {request.number} is looked up past its last hash")
             block = self._pool.find(FULL, self._key(request, position))
             if block is None:
                 break

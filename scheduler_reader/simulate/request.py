@@ -44,6 +44,7 @@ class Request:
     behind_window: int = 0  # leading entries already given back by a window group
     tables: list[list[int]] = field(default_factory=list)  # block ids by group (prefix caching)
     hashed: list[int] = field(default_factory=list)  # leading entries with a hash, by group
+    hashes: int = 0  # whole blocks of its tokens whose hash is known, held now or not
 
     @property
     def known(self) -> int:

@@ -84,6 +84,17 @@ def test_hashing_on_from_a_block_given_back_ends_the_engine_until_0_10_0(steps):
     assert steps([(63, 3)], "0.10.0", **options | {"sliding_window": 17})[-1]
 
 
+def test_a_lookup_past_the_last_hash_ends_the_engine_in_0_9_0(steps):
+    """Two usable blocks of four.  Three accepted drafts fill the second, which is not hashed yet when
+    the ninth token preempts the request: of its two whole blocks only the first can be found."""
+    options = {"num_gpu_blocks": 3, "block_size": 4, "enable_prefix_caching": True}
+    options |= {"max_num_seqs": 1, "max_num_batched_tokens": 4}
+    drafts = {"num_speculative_tokens": 3, "accept_cycle": [3]}
+    with pytest.raises(EngineError, match="past its last hash"):
+        steps([(4, 9)], "0.9.0", **options, **drafts)
+    assert steps([(4, 9)], "0.9.1", **options, **drafts)[3]["hit"] == {"0": 4}
+
+
 @pytest.mark.parametrize(
     "text",
     [
