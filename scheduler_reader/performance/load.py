@@ -91,7 +91,8 @@ class Load(NamedTuple):
         is_sustained = offered < capacity * (1 + replica.step.spread)
         point = self._serving(served) if is_sustained else None
         if point is None:
-            waiting = WaitingTime(0.0, 0.0, 0.0, shift + full.prefill_s, full.prefill_wait_s)
+            first_s = frontend_seconds() + full.prefill_s
+            waiting = _growing(first_s, late_s + full.prefill_wait_s)
             late = late_s * capacity
             return self._estimate(
                 _Outcome(full, waiting, full.itl_s, capacity, self.seats, late, capacity, 0.0, True)
@@ -99,6 +100,8 @@ class Load(NamedTuple):
         seat_s = queue_wait(served / capacity, self.seats, point.residence_s)
         steady_s = shift + point.prefill_s
         waiting = WaitingTime(0.0, 0.0, 0.0, steady_s, point.prefill_wait_s + seat_s)
+        if late_s > 0:
+            waiting = _growing(steady_s - late_s, late_s + point.prefill_wait_s + seat_s)
         rate = min(offered, capacity)
         running, late = served * point.residence_s, rate * (seat_s + late_s)
         return self._estimate(_Outcome(point, waiting, point.itl_s, rate, running, late, capacity))
@@ -200,6 +203,12 @@ class Load(NamedTuple):
         if point.mixed_step_s <= limit_s:
             return 1.0
         return poisson_within(point.mixed_share * self.gaps, 0.01 * self.gaps)
+
+
+def _growing(first_s: float, mean_s: float) -> WaitingTime:
+    """Waits of a finite run above the capacity: each is longer than the one before, from none on."""
+    last_s = first_s + 2 * mean_s
+    return WaitingTime(1.0, first_s, last_s, last_s, 0.0)
 
 
 def _milliseconds(waiting: WaitingTime, is_saturated: bool) -> Latency:
