@@ -43,7 +43,8 @@ def assess(parsed: ParsedEngine, request: Request) -> Assessment:
     workload = request.workload or DEFAULT_WORKLOAD
     plan = plan_capacity(engine, workload)
     estimate = _predicted(engine, plan, request)
-    bottleneck = find_bottleneck(engine, plan, workload, request.slo)
+    base = estimate if request.workload is None else None  # of a stated one: by simulation
+    bottleneck = find_bottleneck(engine, plan, workload, request.slo, base=base)
     facts = Facts.of(engine, plan, estimate, bottleneck, workload, request.slo)
     findings, not_evaluated = evaluate(request.wanted_rules(engine.release), facts)
     following = next_steps(engine, bottleneck)
@@ -56,7 +57,7 @@ def assess(parsed: ParsedEngine, request: Request) -> Assessment:
         bottleneck=bottleneck,
         findings=findings,
         not_evaluated=not_evaluated,
-        tuning=tune(engine, plan, workload, request.slo),
+        tuning=tune(engine, plan, workload, request.slo, base=base),
         assumptions=engine.assumptions + workload_assumption(request.workload),
         read_next=following.read,
         measure_next=following.measure,

@@ -9,6 +9,7 @@ dominating one of them is named.
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Literal
 
 from scheduler_reader.capacity.plan import CapacityPlan
@@ -24,6 +25,7 @@ from scheduler_reader.diagnose.objective import (
 )
 from scheduler_reader.diagnose.verdict import Bottleneck, Kind, Lift
 from scheduler_reader.performance import operating_estimate
+from scheduler_reader.performance.build import build_step_model
 from scheduler_reader.performance.estimate import PerformanceEstimate, StepShares
 from scheduler_reader.resolve.engine import ResolvedEngine
 from scheduler_reader.value import Known, Origin, Unknown, Value
@@ -47,20 +49,25 @@ def find_bottleneck(
     plan: CapacityPlan,
     workload: Workload,
     slo: Slo,
-    evaluate: Evaluate = operating_estimate,
+    *,
+    evaluate: Evaluate | None = None,
+    base: Value[PerformanceEstimate] | None = None,
 ) -> Value[Bottleneck]:
     """The bottleneck under this workload, or why it cannot be told.
 
     An offered rate above the capacity is `saturated`, unless one limit lifted makes it a load that
     the engine sustains: then that limit is the bottleneck.
 
-    `evaluate` finds the performance of a changed engine: the closed form, or a simulator.
+    `evaluate` finds the performance of a changed engine: None for the closed form, or a simulator.
+    `base` is what it finds for the engine as it is, where that is known already.
     """
     if plan.starts is False:
         sentences = evidence.does_not_start(engine, plan)
         verdict = Bottleneck("paged_attention", "hbm_capacity", "high", sentences, ())
         return Known(verdict, ORIGIN)
-    base = evaluate(engine, plan, workload, slo)
+    if evaluate is None:  # a lifted limit changes which steps are made, not what they take
+        evaluate = partial(operating_estimate, step=build_step_model(engine))
+    base = base or evaluate(engine, plan, workload, slo)
     if isinstance(base, Unknown):
         return base
     situation = Situation(engine, plan, workload, slo, base.value, evaluate)

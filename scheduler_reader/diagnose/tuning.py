@@ -26,7 +26,7 @@ from scheduler_reader.knowledge.metrics import metric_name
 from scheduler_reader.performance import operating_estimate
 from scheduler_reader.performance.estimate import PerformanceEstimate
 from scheduler_reader.resolve.engine import ResolvedEngine
-from scheduler_reader.value import Unknown
+from scheduler_reader.value import Unknown, Value
 from scheduler_reader.workload import Slo, Workload
 
 WORTH_CHANGING = 0.03  # the smallest predicted gain that is worth a restart
@@ -50,11 +50,16 @@ class _Search(NamedTuple):
     evaluate: Evaluate
     plan: Plan
 
-    def state(self, engine: ResolvedEngine, plan: CapacityPlan | None = None) -> _State:
+    def state(
+        self,
+        engine: ResolvedEngine,
+        plan: CapacityPlan | None = None,
+        estimate: Value[PerformanceEstimate] | None = None,
+    ) -> _State:
         plan = plan or self.plan(engine, self.workload)
         if plan.starts is False:
             return _State(engine, plan, None)
-        estimate = self.evaluate(engine, plan, self.workload, self.slo)
+        estimate = estimate or self.evaluate(engine, plan, self.workload, self.slo)
         return _State(engine, plan, None if isinstance(estimate, Unknown) else estimate.value)
 
     def gain(self, before: PerformanceEstimate, after: PerformanceEstimate) -> tuple[bool, float]:
@@ -88,15 +93,19 @@ def tune(
     plan: CapacityPlan,
     workload: Workload,
     slo: Slo,
+    *,
     evaluate: Evaluate = operating_estimate,
+    base: Value[PerformanceEstimate] | None = None,
 ) -> tuple[TuningStep, ...]:
     """The ordered changes with their predicted effect; empty where nothing gains or is known.
+
+    `base` is what `evaluate` finds for the engine as it is, where that is known already.
 
     An engine that does not start gets the changes that make it start first, each by itself
     enough, then none: the numbers it gets with them stand in `after`.
     """
     search = _Search(workload, slo, evaluate, plan_capacity)
-    state = search.state(engine, plan)
+    state = search.state(engine, plan, base)
     if plan.starts is False:
         return _starting(search, state)
     steps: list[TuningStep] = []

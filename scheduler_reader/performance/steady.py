@@ -17,7 +17,7 @@ from scheduler_reader.performance.step import StepModel, StepParts
 from scheduler_reader.performance.tails import poisson_quantile
 
 ITERATIONS = 30
-TOLERANCE = 3e-4  # of the residents; far below what the fits are good for
+TOLERANCE = 1e-3  # of the residents; far below what the fits are good for
 
 
 class Demand(NamedTuple):

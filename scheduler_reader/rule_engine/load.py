@@ -11,9 +11,8 @@ from packaging.specifiers import SpecifierSet
 from scheduler_reader.data import compile_folder, documents
 from scheduler_reader.errors import UsageError
 from scheduler_reader.knowledge.versions import Release
-from scheduler_reader.rule_engine.check import check_rule
 from scheduler_reader.rule_engine.compile import CompiledRule
-from scheduler_reader.rule_engine.rule import Rule, read_rule
+from scheduler_reader.rule_engine.rule import ALL_RELEASES, Rule, read_rule
 
 
 @cache
@@ -29,6 +28,8 @@ def user_rules(folder: Path) -> tuple[Rule, ...]:
 
     Raises `UsageError` where there is no such folder and `DataError` for a mistake in a rule.
     """
+    from scheduler_reader.rule_engine.check import check_rule
+
     if not folder.is_dir():
         raise UsageError(f"--rules {folder}: no such folder")
     rules = [read_rule(f"{folder}/{path}", doc) for path, doc in compile_folder(folder).items()]
@@ -53,8 +54,11 @@ def rules_for(release: Release, folders: Sequence[Path] = ()) -> tuple[CompiledR
 @cache
 def _own_rules_for(release: str) -> tuple[CompiledRule, ...]:
     within: dict[str, bool] = {}
-    for rule in all_rules():
-        if rule.versions not in within:
-            specifier: SpecifierSet = rule.specifier
-            within[rule.versions] = specifier.contains(release, prereleases=True)
-    return tuple(CompiledRule(rule) for rule in all_rules() if within[rule.versions])
+    held = []
+    for path, document in documents("rules").items():
+        versions = document.get("versions", ALL_RELEASES)
+        if versions not in within:
+            within[versions] = SpecifierSet(versions).contains(release, prereleases=True)
+        if within[versions]:
+            held.append(read_rule(f"rules/{path}", document))
+    return tuple(CompiledRule(rule) for rule in sorted(held, key=lambda rule: rule.code))
