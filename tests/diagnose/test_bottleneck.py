@@ -140,7 +140,7 @@ def test_a_simulator_can_take_the_place_of_the_closed_form(served):
         shares = replace(found.shares, host=0.7, memory=0.2, compute=0.1, communication=0.0)
         return Known(replace(found, shares=shares), plan)
 
-    found = find_bottleneck(engine, plan, load, Slo(), slow_host)
+    found = find_bottleneck(engine, plan, load, Slo(), evaluate=slow_host)
     assert isinstance(found, Known)
     assert found.value.kind == "host_bound"
     assert 512 in asked
