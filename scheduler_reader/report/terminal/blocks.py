@@ -80,7 +80,10 @@ def say_once(blocks: Iterable[Block], text: str, long_form: str) -> Iterator[Blo
 
     def shorten(span: Span) -> Span:
         nonlocal is_said
-        head, found, rest = span[0].replace(long_form, text).partition(text)
+        said = span[0].replace(f": {long_form}", f": {text}")
+        if said.startswith(long_form):
+            said = text + said.removeprefix(long_form)
+        head, found, rest = said.partition(text)
         if not found:
             return span
         first, is_said = ("see above" if is_said else text), True

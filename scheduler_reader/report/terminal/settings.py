@@ -28,6 +28,8 @@ def blocks(assessment: Assessment) -> Iterator[Block]:
     settings = engine.settings
     given = sorted(name for name, setting in settings.items() if setting.is_set)
     shown = [name for name in ALWAYS if name in settings]
+    if "kv_cache_dtype" not in given and _is_chosen(settings.get("kv_cache_dtype")):
+        shown.append("kv_cache_dtype")
     shown += [name for name in given if settings[name].controls and name not in ALWAYS]
     others = [name for name in given if name not in shown and name != "model"]
     if not shown:
@@ -37,6 +39,13 @@ def blocks(assessment: Assessment) -> Iterator[Block]:
     yield Columns(tuple(_row(name, engine) for name in shown), "llrl")
     if others:
         yield paragraph("Also set: ", ", ".join(others), indent=2, hang=2)
+
+
+def _is_chosen(kv_cache_dtype: Setting | None) -> bool:
+    """Whether somebody other than the user, the checkpoint say, set another KV precision."""
+    if kv_cache_dtype is None or isinstance(kv_cache_dtype.value, Unknown):
+        return False
+    return kv_cache_dtype.value.value != "auto"
 
 
 def _row(name: str, engine: ResolvedEngine) -> tuple[Span, ...]:
