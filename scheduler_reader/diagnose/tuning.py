@@ -17,6 +17,7 @@ from scheduler_reader.diagnose.candidates import Change, changes, lossy_changes,
 from scheduler_reader.diagnose.lifts import Evaluate
 from scheduler_reader.diagnose.objective import (
     UNCHANGED,
+    WORTH_NAMING,
     goodput_gain,
     tail_gain,
     throughput_gain,
@@ -63,13 +64,16 @@ class _Search(NamedTuple):
         return _State(engine, plan, None if isinstance(estimate, Unknown) else estimate.value)
 
     def gain(self, before: PerformanceEstimate, after: PerformanceEstimate) -> tuple[bool, float]:
-        """(is it goodput or throughput, how much): a tail counts only where those stay."""
+        """(is it goodput or throughput, how much): a tail counts only where those stay.
+
+        A few per cent of throughput are no gain where they cost as much of the worse tail.
+        """
         if self.slo.is_set and after.goodput_requests_per_s > 0:
             return True, goodput_gain(before, after).gain
         more = throughput_gain(before, after).gain
-        if abs(more) >= UNCHANGED:
-            return True, more
         tail = tail_gain(before, after).gain
+        if abs(more) >= UNCHANGED:
+            return True, 0.0 if more < WORTH_NAMING and tail < -WORTH_NAMING else more
         return False, tail if tail >= WORTH_A_RISK else 0.0
 
     def best(

@@ -45,7 +45,7 @@ def _is_chosen(kv_cache_dtype: Setting | None) -> bool:
     """Whether somebody other than the user, the checkpoint say, set another KV precision."""
     if kv_cache_dtype is None or isinstance(kv_cache_dtype.value, Unknown):
         return False
-    return kv_cache_dtype.value.value != "auto"
+    return bool(kv_cache_dtype.value.value != "auto")
 
 
 def _row(name: str, engine: ResolvedEngine) -> tuple[Span, ...]:
