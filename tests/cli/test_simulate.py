@@ -112,7 +112,15 @@ def test_a_stopped_session_hands_out_no_more_requests():
     assert source.is_exhausted and source.next_s == float("inf")
 
 
-def test_ctrl_c_stops_a_session_and_a_second_one_ends_the_program():
+@pytest.fixture
+def interruptible():
+    """Ctrl-C as in a terminal: a shell starts what runs in the background without it."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+def test_ctrl_c_stops_a_session_and_a_second_one_ends_the_program(interruptible):
     with session() as current:
         signal.raise_signal(signal.SIGINT)
         assert current.is_stopped
