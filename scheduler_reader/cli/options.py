@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
 
@@ -138,6 +139,19 @@ Ignore = Annotated[
         help="Not the rules whose code starts so.",
         rich_help_panel=OUTPUT,
     ),
+]
+
+
+class FailOn(StrEnum):
+    error = "error"
+    warning = "warning"
+    note = "note"
+    never = "never"
+
+
+FailOnOption = Annotated[
+    FailOn,
+    typer.Option("--fail-on", help="Exit 1 from this severity on.", rich_help_panel=OUTPUT),
 ]
 RequireFacts = Annotated[
     bool,

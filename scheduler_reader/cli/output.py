@@ -12,10 +12,12 @@ from typing import TYPE_CHECKING
 import typer
 
 from scheduler_reader.cli.messages import tell
+from scheduler_reader.cli.options import FailOn
 from scheduler_reader.errors import UsageError
 
 if TYPE_CHECKING:
     from scheduler_reader.assessment import Assessment, Judged
+    from scheduler_reader.cli.groups import Gate
     from scheduler_reader.report.unreadable import Unreadable
 
 FINDINGS = 1
@@ -27,13 +29,6 @@ class Format(StrEnum):
     terminal = "terminal"
     text = "text"
     json = "json"
-
-
-class FailOn(StrEnum):
-    error = "error"
-    warning = "warning"
-    note = "note"
-    never = "never"
 
 
 def read_targets(outputs: Sequence[str]) -> list[tuple[Format, Path]]:
@@ -108,17 +103,16 @@ def _umask() -> int:
 def exit_code(
     assessments: Sequence[Judged],
     unreadable: Sequence[Unreadable],
-    fail_on: FailOn,
-    require_facts: bool,
+    gate: Gate,
 ) -> int:
     """The worst that happened wins: unreadable input, then findings, then missing facts."""
     if unreadable:
         return UNREADABLE
     ranks = list(FailOn)
-    if fail_on is not FailOn.never:
+    if gate.fail_on is not FailOn.never:
         worst = [f.severity for a in assessments for f in a.findings]
-        if any(ranks.index(FailOn(severity)) <= ranks.index(fail_on) for severity in worst):
+        if any(ranks.index(FailOn(severity)) <= ranks.index(gate.fail_on) for severity in worst):
             return FINDINGS
-    if require_facts and any(a.not_evaluated for a in assessments):
+    if gate.require_facts and any(a.not_evaluated for a in assessments):
         return FACTS_MISSING
     return 0

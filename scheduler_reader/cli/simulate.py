@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from scheduler_reader.cli import options
-from scheduler_reader.cli.inputs import read_inputs, read_slo, read_target, read_workload
+from scheduler_reader.cli.groups import Load, Target, takes_groups
+from scheduler_reader.cli.inputs import read_inputs
 from scheduler_reader.cli.messages import tell
 from scheduler_reader.cli.output import FINDINGS, UNREADABLE, replace_file
 from scheduler_reader.errors import InputError, UsageError
@@ -39,6 +40,7 @@ class Modes(StrEnum):
     chunked = "chunked"
 
 
+@takes_groups
 def simulate(
     context: typer.Context,
     configs: Annotated[
@@ -47,17 +49,8 @@ def simulate(
     ] = None,
     *,
     vllm_version: options.VllmVersion = None,
-    gpu: options.GpuName = None,
-    gpu_count: options.GpuCount = None,
-    gpu_memory_used_gib: options.GpuMemoryUsed = None,
-    offline: options.Offline = False,
-    model_config: options.ModelConfig = None,
-    hub: options.Hub = False,
-    workload: options.WorkloadName = None,
-    isl: options.InputTokens = None,
-    osl: options.OutputTokens = None,
-    concurrency: options.Concurrency = None,
-    rate: options.Rate = None,
+    target: Target,
+    load: Load,
     requests: Annotated[
         int | None,
         typer.Option(
@@ -74,9 +67,6 @@ def simulate(
             "--seed", metavar="S", help="Of lengths and arrivals.", rich_help_panel=options.LOAD
         ),
     ] = None,
-    slo_ttft_ms: options.SloTtft = None,
-    slo_itl_ms: options.SloItl = None,
-    slo_tpot_ms: options.SloTpot = None,
     mode: Annotated[
         list[Modes] | None,
         typer.Option("--mode", help="Which ways to batch (repeatable); all if unsaid."),
@@ -137,27 +127,16 @@ def simulate(
     changes = {"num_requests": requests, "seed": seed}
     asked = mode or [Modes.all]
     wanted = Wanted(
-        target=read_target(
-            context,
-            vllm_version=vllm_version,
-            gpu=gpu,
-            gpu_count=gpu_count,
-            gpu_memory_used_gib=gpu_memory_used_gib,
-            offline=offline,
-            model_config=model_config,
-        ),
-        workload=read_workload(workload, isl, osl, concurrency, rate),
+        target=target.read(context, vllm_version),
+        workload=load.read(),
         changes={name: value for name, value in changes.items() if value is not None},
-        slo=read_slo(slo_ttft_ms, slo_itl_ms, slo_tpot_ms),
+        slo=load.slo(),
         modes=tuple(each for each in Mode if Modes.all in asked or Modes(each.value) in asked),
         needs_timeline=timeline is not None,
     )
     files, unreadable = read_inputs(configs or [], context.obj)
     engines = [engine for file in files for engine in file.engines if not engine.is_unreadable]
-    if hub:
-        from scheduler_reader.cli.hub import with_hub
-
-        wanted = replace(wanted, target=with_hub(wanted.target, engines))
+    wanted = replace(wanted, target=target.fetched(wanted.target, engines))
     if len(engines) > 1 and (timeline or plot):
         raise UsageError(f"--timeline and --plot show one engine; here are {len(engines)}")
     results = []

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from scheduler_reader.cli import options
-from scheduler_reader.cli.inputs import read_inputs, read_slo, read_target, read_workload
+from scheduler_reader.cli.groups import Load, Target, read_request, takes_groups
+from scheduler_reader.cli.inputs import read_inputs
 from scheduler_reader.cli.messages import tell
 from scheduler_reader.cli.output import FINDINGS, UNREADABLE, replace_file
 from scheduler_reader.errors import UsageError
@@ -30,6 +30,7 @@ class Format(StrEnum):
     json = "json"
 
 
+@takes_groups
 def upgrade(
     context: typer.Context,
     config: Annotated[
@@ -45,20 +46,8 @@ def upgrade(
         str | None,
         typer.Option("--to", metavar="B", help="The release to go to; newest if unsaid."),
     ] = None,
-    gpu: options.GpuName = None,
-    gpu_count: options.GpuCount = None,
-    gpu_memory_used_gib: options.GpuMemoryUsed = None,
-    offline: options.Offline = False,
-    model_config: options.ModelConfig = None,
-    hub: options.Hub = False,
-    workload: options.WorkloadName = None,
-    isl: options.InputTokens = None,
-    osl: options.OutputTokens = None,
-    concurrency: options.Concurrency = None,
-    rate: options.Rate = None,
-    slo_ttft_ms: options.SloTtft = None,
-    slo_itl_ms: options.SloItl = None,
-    slo_tpot_ms: options.SloTpot = None,
+    target: Target,
+    load: Load,
     fix: Annotated[
         bool, typer.Option("--fix", help="Rewrite in the file what B calls otherwise.")
     ] = False,
@@ -71,32 +60,17 @@ def upgrade(
 
     Example: sched-reader upgrade serve.yaml --from 0.9.2 --to 0.18.0 --gpu h100 --diff
     """
-    from scheduler_reader.pipeline import Request
     from scheduler_reader.upgrade.engines import upgrades_of
 
     later = find_release(to_version) if to_version else latest()
     if later.assumption:
         tell(later.assumption)
-    request = Request(
-        target=read_target(
-            context,
-            gpu=gpu,
-            gpu_count=gpu_count,
-            gpu_memory_used_gib=gpu_memory_used_gib,
-            offline=offline,
-            model_config=model_config,
-        ),
-        workload=read_workload(workload, isl, osl, concurrency, rate),
-        slo=read_slo(slo_ttft_ms, slo_itl_ms, slo_tpot_ms),
-    )
+    request = read_request(target.read(context), load)
     if (fix or diff) and config in (None, "-"):
         raise UsageError("--fix and --diff need a file: a command line or stdin is none")
     files, unreadable = read_inputs([config] if config else [], context.obj)
-    if hub:
-        from scheduler_reader.cli.hub import with_hub
-
-        engines = [engine for file in files for engine in file.engines if not engine.is_unreadable]
-        request = replace(request, target=with_hub(request.target, engines))
+    engines = [engine for file in files for engine in file.engines if not engine.is_unreadable]
+    request = replace(request, target=target.fetched(request.target, engines))
     rewrites: Sequence[Rewrite] = ()
     is_refused = False
     if (fix or diff) and files and config:
