@@ -9,7 +9,7 @@ from scheduler_reader.capacity.plan import CapacityPlan
 from scheduler_reader.diagnose.verdict import Bottleneck, TuningStep
 from scheduler_reader.performance.estimate import PerformanceEstimate
 from scheduler_reader.resolve.engine import ResolvedEngine
-from scheduler_reader.rule_engine.finding import Finding, NotEvaluated
+from scheduler_reader.rule_engine.finding import Finding, NotEvaluated, Suppressed
 from scheduler_reader.value import Value
 from scheduler_reader.workload import Slo, Workload
 
@@ -23,6 +23,8 @@ class Judged(Protocol):
     def findings(self) -> tuple[Finding, ...]: ...
     @property
     def not_evaluated(self) -> tuple[NotEvaluated, ...]: ...
+    @property
+    def suppressed(self) -> tuple[Suppressed, ...]: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,6 +34,7 @@ class Checked:
     engine: ResolvedEngine
     findings: tuple[Finding, ...]
     not_evaluated: tuple[NotEvaluated, ...]
+    suppressed: tuple[Suppressed, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,3 +53,4 @@ class Assessment:
     assumptions: tuple[str, ...]
     read_next: str
     measure_next: str
+    suppressed: tuple[Suppressed, ...] = ()

@@ -76,6 +76,7 @@ def _items(compiled: CompiledRule, facts: Facts) -> list[Any]:
 
 def _finding(compiled: CompiledRule, facts: Facts, evaluator: Evaluator) -> Finding:
     rule = compiled.rule
+    argument, origin = _blamed(compiled, facts, evaluator.item)
     return Finding(
         code=rule.code,
         name=rule.name,
@@ -85,9 +86,10 @@ def _finding(compiled: CompiledRule, facts: Facts, evaluator: Evaluator) -> Find
         message=compiled.message.fill(evaluator),
         why=compiled.why.fill(evaluator),
         source=rule.source,
-        origin=_blamed(compiled, facts, evaluator.item),
+        origin=origin,
         fix=_fix(compiled, evaluator),
         fix_text=compiled.fix_text.fill(evaluator),
+        argument=argument,
     )
 
 
@@ -102,14 +104,13 @@ def _fix(compiled: CompiledRule, evaluator: Evaluator) -> dict[str, Any]:
     return values
 
 
-def _blamed(compiled: CompiledRule, facts: Facts, item: Any) -> Origin | None:
-    """Where the setting stands that the rule blames, else the engine."""
+def _blamed(compiled: CompiledRule, facts: Facts, item: Any) -> tuple[str, Origin | None]:
+    """The setting that the rule blames and where it stands, else the place of the engine."""
     if item is not None and isinstance(getattr(item, "origin", None), Origin):
-        origin: Origin = item.origin
-        return origin
+        return getattr(item, "flag", "") or getattr(item, "name", ""), item.origin
     blames = compiled.rule.blames
     for name in (blames, *compiled.names) if blames else compiled.names:
         origin_of_setting = facts.origin(name)
         if origin_of_setting is not None:
-            return origin_of_setting
-    return facts.place
+            return name, origin_of_setting
+    return "", facts.place

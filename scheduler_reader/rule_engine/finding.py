@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from datetime import date
 from typing import Any, Literal, NamedTuple
 
 from scheduler_reader.value import Origin
@@ -11,11 +12,16 @@ from scheduler_reader.value import Origin
 Severity = Literal["error", "warning", "note"]
 Confidence = Literal["high", "medium", "low"]
 Effect = Literal["refused", "ignored", "changed", "warned", "risk", "advice"]
+SuppressionKind = Literal["comment", "annotation", "baseline"]
 
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """`fix` maps argument names to the value to set (None: remove the argument)."""
+    """`fix` maps argument names to the value to set (None: remove the argument).
+
+    `argument` names what is blamed, whatever line it stands in: an engine argument, an option as
+    written or a variable; empty where the engine as a whole is.
+    """
 
     code: str
     name: str
@@ -29,6 +35,26 @@ class Finding:
     fix: Mapping[str, Any] = field(default_factory=dict)
     fix_text: str = ""
     predicted: Mapping[str, Any] | None = None
+    argument: str = ""
+
+
+class Suppression(NamedTuple):
+    """Who accepted a finding: a comment or an annotation in the file, or the baseline.
+
+    `origin` is the place of the comment, of the annotation, or of the baseline's entry.
+    """
+
+    kind: SuppressionKind
+    reason: str
+    origin: Origin
+    expires: date | None = None  # the last day it holds
+
+
+class Suppressed(NamedTuple):
+    """A finding that does not count, kept for the reports that list such findings."""
+
+    finding: Finding
+    suppression: Suppression
 
 
 class NotEvaluated(NamedTuple):
