@@ -52,7 +52,7 @@ def diagnose(
     request = read_request(target.read(context, vllm_version), load, choice)
     targets = read_targets(output or [])
     files, unreadable = read_inputs(configs or [], context.obj)
-    engines = [engine for file in files for engine in file.engines if not engine.is_unreadable]
+    engines = [engine for file in files for engine in file.readable]
     request = replace(request, target=target.fetched(request.target, engines))
     assessments = [assess(engine, request) for engine in engines]
     write_reports(assessments, unreadable, format, targets)

@@ -37,21 +37,10 @@ def read_inputs(
                 files.append(parse_command(command))
         except InputError as error:
             unreadable.append(Unreadable("<command line>", str(error)))
-    unreadable += [without_engine(file) for file in files if _has_no_engine(file)]
+    unreadable += [
+        Unreadable(file.path, file.why_none_is_readable) for file in files if not file.readable
+    ]
     return files, unreadable
-
-
-def _has_no_engine(file: ParsedFile) -> bool:
-    return all(engine.is_unreadable for engine in file.engines)
-
-
-def without_engine(file: ParsedFile) -> Unreadable:
-    """Why a file in which no engine was found has none."""
-    for problem in file.problems:
-        return Unreadable(file.path, f"{problem.origin.place or file.path}: {problem.message}")
-    return Unreadable(
-        file.path, f"{file.path}: no vLLM engine found; is this a vLLM configuration?"
-    )
 
 
 def _stdin() -> str:

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from scheduler_reader.cli.inputs import read_inputs, without_engine
+from scheduler_reader.cli.inputs import read_inputs
 from scheduler_reader.cli.messages import tell
 from scheduler_reader.cli.time_limit import time_limit
 from scheduler_reader.errors import InputError
@@ -31,9 +31,7 @@ class Read:
 
     @property
     def engines(self) -> Iterator[ParsedEngine]:
-        return (
-            engine for file in self.files for engine in file.engines if not engine.is_unreadable
-        )
+        return (engine for file in self.files for engine in file.readable)
 
     def tell(self) -> None:
         """Say on stderr what was not read and why, and count everything."""
@@ -84,7 +82,7 @@ def _read_candidate(path: str, content: bytes, folder: str, read: Read) -> str |
             file = parse_text(decode(content, Origin("file", path=path)), path, Path(folder))
     except InputError as error:
         return str(error)
-    if any(not engine.is_unreadable for engine in file.engines):
+    if file.readable:
         read.files.append(file)
         return None
-    return without_engine(file).message
+    return file.why_none_is_readable

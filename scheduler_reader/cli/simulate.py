@@ -135,7 +135,7 @@ def simulate(
         needs_timeline=timeline is not None,
     )
     files, unreadable = read_inputs(configs or [], context.obj)
-    engines = [engine for file in files for engine in file.engines if not engine.is_unreadable]
+    engines = [engine for file in files for engine in file.readable]
     wanted = replace(wanted, target=target.fetched(wanted.target, engines))
     if len(engines) > 1 and (timeline or plot):
         raise UsageError(f"--timeline and --plot show one engine; here are {len(engines)}")

@@ -69,7 +69,7 @@ def upgrade(
     if (fix or diff) and config in (None, "-"):
         raise UsageError("--fix and --diff need a file: a command line or stdin is none")
     files, unreadable = read_inputs([config] if config else [], context.obj)
-    engines = [engine for file in files for engine in file.engines if not engine.is_unreadable]
+    engines = [engine for file in files for engine in file.readable]
     request = replace(request, target=target.fetched(request.target, engines))
     rewrites: Sequence[Rewrite] = ()
     is_refused = False

@@ -84,3 +84,15 @@ class ParsedFile:
     form: str | None
     engines: tuple[ParsedEngine, ...] = ()
     problems: tuple[Problem, ...] = ()
+
+    @property
+    def readable(self) -> tuple[ParsedEngine, ...]:
+        """The engines of which something is known."""
+        return tuple(engine for engine in self.engines if not engine.is_unreadable)
+
+    @property
+    def why_none_is_readable(self) -> str:
+        """One line for a file without a readable engine: what is wrong with it, and where."""
+        for problem in self.problems:
+            return f"{problem.origin.place or self.path}: {problem.message}"
+        return f"{self.path}: no vLLM engine found; is this a vLLM configuration?"
