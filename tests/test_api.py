@@ -39,7 +39,7 @@ def test_a_command_line_and_text_are_inputs_too():
 
 def test_check_has_the_findings_alone():
     (checked,) = api.check(
-        ["vllm", "serve", "Qwen/Qwen3-8B", "--max-num-seq", "4"],
+        ["vllm", "serve", "Qwen/Qwen3-8B", "--max-num-sequences", "4"],
         vllm_version="0.18.0",
         select=["FLG"],
     )
