@@ -20,7 +20,8 @@ from scheduler_reader.parse import parse_command, parse_file, parse_text
 from scheduler_reader.parse.source import ParsedEngine, ParsedFile
 from scheduler_reader.pipeline import Request, assess
 from scheduler_reader.pipeline import check as find
-from scheduler_reader.report import json as report
+from scheduler_reader.report.formats import json
+from scheduler_reader.report.report import Report
 from scheduler_reader.resolve import ResolveOptions
 from scheduler_reader.rule_engine.selection import read_selection
 from scheduler_reader.value import Known, Unknown, Value
@@ -112,7 +113,7 @@ def check(
 
 def to_json(readings: Sequence[Assessment]) -> str:
     """The report that `diagnose --format json` prints, for assessments that are at hand."""
-    return report.render(readings)
+    return json.render(Report.of(readings))
 
 
 def _request(target: ResolveOptions, workload: Any, slo: Slo | None, rules: Any) -> Request:

@@ -23,7 +23,8 @@ from typing import NamedTuple
 from scheduler_reader.errors import SchedReaderError
 from scheduler_reader.parse import parse_text, to_json
 from scheduler_reader.pipeline import Request, check
-from scheduler_reader.report import text as text_report
+from scheduler_reader.report.formats import text as text_report
+from scheduler_reader.report.report import Report
 from scheduler_reader.rule_engine import all_rules
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -130,7 +131,7 @@ def outcome(source: Input) -> str:
         return "refused with a clear error"
     to_json([file])
     engines = [engine for engine in file.engines if not engine.is_unreadable]
-    text_report.render([check(engine, Request()) for engine in engines])
+    text_report.render(Report([check(engine, Request()) for engine in engines]))
     return "read and checked" if engines else "no engine found, and said so"
 
 

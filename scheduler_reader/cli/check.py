@@ -3,20 +3,25 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from enum import StrEnum
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from scheduler_reader.cli import options
-from scheduler_reader.cli.groups import Gate, Load, RuleChoice, Target, read_request, takes_groups
-from scheduler_reader.cli.output import exit_code
+from scheduler_reader.cli.groups import (
+    Gate,
+    Load,
+    Output,
+    RuleChoice,
+    Target,
+    read_request,
+    takes_groups,
+)
+from scheduler_reader.cli.output import exit_code, write_reports
 from scheduler_reader.cli.paths import read_paths
 
-
-class Format(StrEnum):
-    text = "text"
-    json = "json"
+if TYPE_CHECKING:
+    from scheduler_reader.assessment import Assessment
 
 
 @takes_groups
@@ -32,9 +37,7 @@ def check(
     vllm_version: options.VllmVersion = None,
     target: Target,
     load: Load,
-    format: Annotated[
-        Format, typer.Option("--format", help="What stdout gets.", rich_help_panel=options.OUTPUT)
-    ] = Format.text,
+    output: Output,
     gate: Gate,
     choice: RuleChoice,
 ) -> None:
@@ -49,23 +52,27 @@ def check(
       helm template chart/ | sched-reader check - --vllm-version 0.18.0 --gpu l40s
     """
     from scheduler_reader.pipeline import assess, check
+    from scheduler_reader.report.report import Report
 
     request = read_request(target.read(context, vllm_version), load, choice)
+    outputs = output.read("text")
     read = read_paths(paths or [], context.obj)
     engines = list(read.engines)
     request = replace(request, target=target.fetched(request.target, engines))
     checked = [check(engine, request) for engine in engines]
-    if format is Format.json:
-        from scheduler_reader.report import json
 
-        assessments = [
-            replace(assess(engine, request), findings=one.findings, not_evaluated=one.not_evaluated)
+    def whole() -> list[Assessment]:
+        """The engines read whole, for formats that show more than findings."""
+        return [
+            replace(
+                assess(engine, request),
+                findings=one.findings,
+                not_evaluated=one.not_evaluated,
+                suppressed=one.suppressed,
+            )
             for engine, one in zip(engines, checked, strict=True)
         ]
-        typer.echo(json.render(assessments, read.unreadable), nl=False)
-    else:
-        from scheduler_reader.report import text
 
-        typer.echo(text.render(checked), nl=False)
+    write_reports(Report(checked, read.unreadable, assess=whole), outputs)
     read.tell()
     raise typer.Exit(exit_code(checked, read.unreadable, gate))

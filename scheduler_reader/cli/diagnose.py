@@ -8,9 +8,18 @@ from typing import Annotated
 import typer
 
 from scheduler_reader.cli import options
-from scheduler_reader.cli.groups import Gate, Load, RuleChoice, Target, read_request, takes_groups
+from scheduler_reader.cli.groups import (
+    Gate,
+    Load,
+    Output,
+    RuleChoice,
+    Target,
+    read_request,
+    takes_groups,
+)
 from scheduler_reader.cli.inputs import read_inputs
-from scheduler_reader.cli.output import Format, exit_code, read_targets, write_reports
+from scheduler_reader.cli.messages import tell
+from scheduler_reader.cli.output import exit_code, write_reports
 
 
 @takes_groups
@@ -24,18 +33,7 @@ def diagnose(
     vllm_version: options.VllmVersion = None,
     target: Target,
     load: Load,
-    format: Annotated[
-        Format, typer.Option("--format", help="What stdout gets.", rich_help_panel=options.OUTPUT)
-    ] = Format.terminal,
-    output: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--output",
-            metavar="FORMAT=FILE",
-            help="Write a format to a file as well (repeatable).",
-            rich_help_panel=options.OUTPUT,
-        ),
-    ] = None,
+    output: Output,
     gate: Gate,
     choice: RuleChoice,
 ) -> None:
@@ -48,12 +46,15 @@ def diagnose(
       sched-reader diagnose --gpu l4 -- vllm serve Qwen/Qwen3-8B --max-model-len 16384
     """
     from scheduler_reader.pipeline import assess
+    from scheduler_reader.report.report import Report
 
     request = read_request(target.read(context, vllm_version), load, choice)
-    targets = read_targets(output or [])
+    outputs = output.read("terminal")
     files, unreadable = read_inputs(configs or [], context.obj)
     engines = [engine for file in files for engine in file.readable]
     request = replace(request, target=target.fetched(request.target, engines))
     assessments = [assess(engine, request) for engine in engines]
-    write_reports(assessments, unreadable, format, targets)
+    write_reports(Report.of(assessments, unreadable), outputs)
+    for bad in unreadable:
+        tell(bad.message)
     raise typer.Exit(exit_code(assessments, unreadable, gate))

@@ -17,6 +17,7 @@ from scheduler_reader.errors import UsageError
 from scheduler_reader.workload import Slo, Workload
 
 if TYPE_CHECKING:
+    from scheduler_reader.cli.output import Outputs
     from scheduler_reader.parse.source import ParsedEngine
     from scheduler_reader.pipeline import Request
     from scheduler_reader.resolve import ResolveOptions
@@ -107,6 +108,19 @@ class RuleChoice(NamedTuple):
     select: options.Select = None
     ignore: options.Ignore = None
     rules: options.Rules = None
+
+
+class Output(NamedTuple):
+    """Which format goes where."""
+
+    format: options.Format = None
+    output: options.OutputFiles = None
+
+    def read(self, default: str) -> Outputs:
+        """What is wanted, stdout in the `default` format if unsaid; `UsageError` for no format."""
+        from scheduler_reader.cli.output import Outputs, read_targets
+
+        return Outputs(self.format or default, read_targets(self.output or []))
 
 
 class Gate(NamedTuple):

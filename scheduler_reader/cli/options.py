@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
+
+from scheduler_reader.report import formats
 
 TARGET = "What is read"
 LOAD = "Workload and objectives"
@@ -137,6 +139,26 @@ Ignore = Annotated[
         "--ignore",
         metavar="CODE",
         help="Not the rules whose code starts so.",
+        rich_help_panel=OUTPUT,
+    ),
+]
+
+
+if TYPE_CHECKING:
+    FormatName = str
+else:
+    FormatName = StrEnum("FormatName", {name: name for name in formats.names()})
+
+Format = Annotated[
+    FormatName | None,
+    typer.Option("--format", help="What stdout gets.", rich_help_panel=OUTPUT),
+]
+OutputFiles = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--output",
+        metavar="FORMAT=FILE",
+        help="Write a format to a file as well (repeatable).",
         rich_help_panel=OUTPUT,
     ),
 ]

@@ -5,19 +5,19 @@ from __future__ import annotations
 import os
 import tempfile
 from collections.abc import Sequence
-from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import typer
 
-from scheduler_reader.cli.messages import tell
 from scheduler_reader.cli.options import FailOn
 from scheduler_reader.errors import UsageError
+from scheduler_reader.report import formats
 
 if TYPE_CHECKING:
-    from scheduler_reader.assessment import Assessment, Judged
+    from scheduler_reader.assessment import Judged
     from scheduler_reader.cli.groups import Gate
+    from scheduler_reader.report.report import Report
     from scheduler_reader.report.unreadable import Unreadable
 
 FINDINGS = 1
@@ -25,60 +25,38 @@ UNREADABLE = 3
 FACTS_MISSING = 4
 
 
-class Format(StrEnum):
-    terminal = "terminal"
-    text = "text"
-    json = "json"
+class Outputs(NamedTuple):
+    """The format of stdout, and those that go to files as well."""
+
+    format: str
+    files: Sequence[tuple[str, Path]] = ()
 
 
-def read_targets(outputs: Sequence[str]) -> list[tuple[Format, Path]]:
+def read_targets(outputs: Sequence[str]) -> list[tuple[str, Path]]:
     """`FORMAT=FILE` arguments; an unknown format or a missing file name is a `UsageError`."""
     targets = []
     for output in outputs:
         name, _, file = output.partition("=")
-        if name not in list(Format) or not file:
+        if name not in formats.names() or not file:
             raise UsageError(
-                f"--output {output}: write FORMAT=FILE with one of {', '.join(Format)}"
+                f"--output {output}: write FORMAT=FILE with one of {', '.join(formats.names())}"
             )
-        targets.append((Format(name), Path(file)))
+        targets.append((name, Path(file)))
     return targets
 
 
-def write_reports(
-    assessments: Sequence[Assessment],
-    unreadable: Sequence[Unreadable],
-    format: Format,
-    targets: Sequence[tuple[Format, Path]],
-) -> None:
-    """Print one format to stdout, write the others to their files, name unreadable inputs on stderr."""
-    for wanted, path in targets:
-        replace_file(path, _render(assessments, unreadable, wanted))
-    if format is Format.terminal:
+def write_reports(report: Report, outputs: Outputs) -> None:
+    """Print one format to stdout, write the others to their files."""
+    for name, path in outputs.files:
+        replace_file(path, formats.load(name).render(report))
+    if outputs.format == "terminal":
         from rich.console import Console
 
         from scheduler_reader.report import terminal
 
-        terminal.render(assessments, Console())
+        terminal.render(report.assessments, Console())
     else:
-        typer.echo(_render(assessments, unreadable, format), nl=False)
-    for bad in unreadable:
-        tell(bad.message)
-
-
-def _render(
-    assessments: Sequence[Assessment], unreadable: Sequence[Unreadable], format: Format
-) -> str:
-    if format is Format.json:
-        from scheduler_reader.report import json
-
-        return json.render(assessments, unreadable)
-    if format is Format.text:
-        from scheduler_reader.report import text
-
-        return text.render(assessments)
-    from scheduler_reader.report import terminal
-
-    return terminal.text(assessments)
+        typer.echo(formats.load(outputs.format).render(report), nl=False)
 
 
 def replace_file(path: Path, content: str) -> None:

@@ -16,6 +16,7 @@ from scheduler_reader.capacity.plan import CapacityPlan
 from scheduler_reader.diagnose.verdict import Bottleneck, Default, Kind
 from scheduler_reader.knowledge.gpus import GIB
 from scheduler_reader.report.plain import plain
+from scheduler_reader.rule_engine.finding import Finding
 from scheduler_reader.value import Unknown
 from scheduler_reader.workload import Lengths, Workload
 
@@ -107,6 +108,11 @@ def _command_option(name: str, value: Any) -> str:
     content = plain(value)
     text = content if isinstance(content, str) else json.dumps(content)
     return f"{option(name)} {shlex.quote(text)}"
+
+
+def remedies(finding: Finding) -> list[str]:
+    """What to do about a finding: the options to set, and what the rule says in words."""
+    return [fix for fix in (", ".join(command_options(finding.fix)), finding.fix_text) if fix]
 
 
 def setting_text(value: Any) -> str:

@@ -13,7 +13,8 @@ from scheduler_reader import __version__
 from scheduler_reader.assessment import Assessment
 from scheduler_reader.capacity.plan import CapacityPlan
 from scheduler_reader.knowledge.gpus import GIB
-from scheduler_reader.report import json as report
+from scheduler_reader.report.formats import json as report
+from scheduler_reader.report.report import Report
 from scheduler_reader.report.unreadable import Unreadable
 from scheduler_reader.resolve.engine import Setting
 from scheduler_reader.value import Known, Origin, Unknown
@@ -24,7 +25,9 @@ def read(*assessments: Assessment) -> dict[str, Any]:
     def refuse(constant: str) -> None:
         raise AssertionError(f"{constant} is not JSON")
 
-    document: dict[str, Any] = json.loads(report.render(assessments), parse_constant=refuse)
+    document: dict[str, Any] = json.loads(
+        report.render(Report.of(assessments)), parse_constant=refuse
+    )
     return document
 
 
@@ -35,7 +38,7 @@ def read_one(**changes: Any) -> dict[str, Any]:
 
 def test_the_document_has_version_tool_engines_and_errors() -> None:
     unreadable = [Unreadable("broken.yaml", "broken.yaml:3:1: not YAML: found a tab")]
-    assert json.loads(report.render([], unreadable)) == {
+    assert json.loads(report.render(Report.of([], unreadable))) == {
         "schema_version": "1",
         "tool": {"name": "sched-reader", "version": __version__},
         "engines": [],
@@ -240,7 +243,7 @@ def test_secrets_are_masked() -> None:
         env={"HF_TOKEN": Known("hunter22", Origin("environment"))},
     )
     finding = build.finding(message="hunter22 topsecret", fix={"api_key": "other"})
-    text = report.render([build.healthy(engine=engine, findings=(finding,))])
+    text = report.render(Report.of([build.healthy(engine=engine, findings=(finding,))]))
     assert "hunter22" not in text
     assert "topsecret" not in text
     assert '"other"' not in text
@@ -248,9 +251,10 @@ def test_secrets_are_masked() -> None:
 
 
 def test_the_same_assessment_gives_the_same_text() -> None:
-    assert report.render([build.healthy()]) == report.render([build.healthy()])
+    once, again = (report.render(Report.of([build.healthy()])) for _ in range(2))
+    assert once == again
 
 
 def test_it_does_not_load_rich() -> None:
-    code = "import sys, scheduler_reader.report.json; sys.exit('rich' in sys.modules)"
+    code = "import sys, scheduler_reader.report.formats.json; sys.exit('rich' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

@@ -9,7 +9,8 @@ from typing import Any
 
 import built_assessments as build
 
-from scheduler_reader.report import json as report
+from scheduler_reader.report.formats import json as report
+from scheduler_reader.report.report import Report
 
 DOCS = Path(__file__).resolve().parents[2] / "docs" / "report.md"
 OPEN_MAPPINGS = {"settings", "set", "before", "after", "input_tokens", "output_tokens", "workload"}
@@ -26,6 +27,6 @@ def keys(content: Any, is_open: bool = False) -> set[str]:
 
 
 def test_every_key_is_documented() -> None:
-    document = json.loads(report.render([build.healthy(tuning=(build.tuning_step(),))]))
+    document = json.loads(report.render(Report.of([build.healthy(tuning=(build.tuning_step(),))])))
     documented = set(re.findall(r"\w+", DOCS.read_text(encoding="utf-8")))
     assert keys(document) - documented == set()

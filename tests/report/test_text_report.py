@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import built_assessments as build
 
-from scheduler_reader.report import text
+from scheduler_reader.report.formats import text
+from scheduler_reader.report.report import Report
 
 
 def test_one_line_a_finding() -> None:
@@ -12,7 +13,7 @@ def test_one_line_a_finding() -> None:
         build.finding(),
         build.finding(code="MEM110", message="two\nlines \x1b[31mred", origin=None),
     )
-    assert text.render([build.healthy(findings=findings)]) == (
+    assert text.render(Report.of([build.healthy(findings=findings)])) == (
         "serve.yaml:3:1: MEM104 max_model_len is 16,384 and the longest request of the workload "
         "is 1,280 tokens.\n"
         "serve.yaml:1:1: MEM110 two lines red\n"
@@ -20,4 +21,4 @@ def test_one_line_a_finding() -> None:
 
 
 def test_nothing_found_prints_nothing() -> None:
-    assert text.render([build.healthy(findings=())]) == ""
+    assert text.render(Report.of([build.healthy(findings=())])) == ""

@@ -46,8 +46,7 @@ def _finding(finding: Finding, assessment: Assessment, said: set[str]) -> Iterat
     if finding.severity != "note" and finding.why and finding.why not in said:
         said.add(finding.why)
         yield paragraph(("why  ", "dim"), finding.why, indent=6, hang=5)
-    fixes = [", ".join(wording.command_options(finding.fix)), finding.fix_text]
-    for i, fix in enumerate(fix for fix in fixes if fix):
+    for i, fix in enumerate(wording.remedies(finding)):
         yield paragraph(("     " if i else "fix  ", "dim"), fix, indent=6, hang=5)
 
 

@@ -7,7 +7,7 @@ and a number that is not finite is null: the document is valid JSON for every pa
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any
 
 from scheduler_reader import __version__
@@ -18,7 +18,7 @@ from scheduler_reader.knowledge.gpus import GIB
 from scheduler_reader.performance.estimate import Latency, PerformanceEstimate
 from scheduler_reader.report.plain import plain
 from scheduler_reader.report.privacy import MASK, is_secret_name, secrets
-from scheduler_reader.report.unreadable import Unreadable
+from scheduler_reader.report.report import Report
 from scheduler_reader.resolve.engine import ResolvedEngine
 from scheduler_reader.rule_engine.finding import Finding
 from scheduler_reader.value import Known, Origin, Unknown, Value
@@ -26,13 +26,13 @@ from scheduler_reader.value import Known, Origin, Unknown, Value
 SCHEMA_VERSION = "1"
 
 
-def render(assessments: Sequence[Assessment], unreadable: Sequence[Unreadable] = ()) -> str:
+def render(report: Report) -> str:
     """The JSON document of all engines, and of the inputs that could not be read."""
     document = {
         "schema_version": SCHEMA_VERSION,
         "tool": {"name": "sched-reader", "version": __version__},
-        "engines": [_engine(assessment) for assessment in assessments],
-        "errors": [plain({"path": bad.path, "message": bad.message}) for bad in unreadable],
+        "engines": [_engine(assessment) for assessment in report.assessments],
+        "errors": [plain({"path": bad.path, "message": bad.message}) for bad in report.unreadable],
     }
     return json.dumps(document, indent=2, allow_nan=False) + "\n"
 

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 from scheduler_reader.assessment import Judged
 from scheduler_reader.report.privacy import mask, printable, secrets
+from scheduler_reader.report.report import Report
 from scheduler_reader.rule_engine.finding import Finding
 
 
-def render(assessments: Sequence[Judged]) -> str:
+def render(report: Report) -> str:
     """Every finding of every engine on a line of its own, in the order given."""
     return "".join(
         line(assessment, finding) + "\n"
-        for assessment in assessments
+        for assessment in report.judged
         for finding in assessment.findings
     )
 

@@ -1,0 +1,47 @@
+"""Places as CI systems need them: paths relative to the repository, with `/`."""
+
+from __future__ import annotations
+
+import os.path
+from pathlib import Path
+from typing import NamedTuple
+
+from scheduler_reader.value import Origin
+
+
+class Place(NamedTuple):
+    """`path` is as it was given where it is no file: `<stdin>`, the command line."""
+
+    path: str
+    line: int | None = None
+    column: int | None = None
+    is_file: bool = True
+
+    def __str__(self) -> str:
+        """`serve.yaml:4:3`, as far as it is known."""
+        return ":".join(str(part) for part in self[:3] if part is not None)
+
+
+def repository_root(folder: Path) -> Path:
+    """The nearest folder upwards with a `.git`, else `folder` itself."""
+    return next(
+        (each for each in (folder, *folder.parents) if (each / ".git").exists()),
+        folder,
+    )
+
+
+def place_of(origin: Origin, root: Path) -> Place:
+    """The place of an origin below `root`."""
+    if origin.path is None:
+        return Place(str(origin), is_file=False)
+    if origin.path.startswith("<"):
+        return Place(origin.path, origin.line, origin.column, is_file=False)
+    return Place(relative(origin.path, root), origin.line, origin.column)
+
+
+def relative(path: str, root: Path) -> str:
+    """A path, relative to the working folder or absolute, as it is seen from `root`.
+
+    No link is followed: the file is called as the user calls it.
+    """
+    return Path(os.path.relpath(path, root)).as_posix()

@@ -1,0 +1,52 @@
+"""What every format renders: the engines that were read, and the inputs that could not be."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+from scheduler_reader.assessment import Assessment, Judged
+from scheduler_reader.report.unreadable import Unreadable
+from scheduler_reader.rule_engine.finding import Finding
+
+if TYPE_CHECKING:
+    from scheduler_reader.simulate.result import SimulationResult
+
+
+class Edit(NamedTuple):
+    """One replacement in a file.  Lines and columns count from 1; the end is not part of it."""
+
+    path: str
+    start: tuple[int, int]
+    end: tuple[int, int]
+    text: str
+
+
+@dataclass(frozen=True)
+class Report:
+    """`judged` is what is known at once; what costs more is computed when a format asks for it.
+
+    `assess` reads the engines whole; `edit` is the change of a file that a finding's remedy is, or
+    None; `run` is the simulated run of an engine's workload, or None where none is made.
+    """
+
+    judged: Sequence[Judged]
+    unreadable: Sequence[Unreadable] = ()
+    assess: Callable[[], Sequence[Assessment]] = tuple
+    edit: Callable[[Judged, Finding], Edit | None] = lambda judged, finding: None
+    run: Callable[[Assessment], SimulationResult | None] = lambda assessment: None
+    root: Path = field(default_factory=Path.cwd)  # what paths are relative to
+    docs_url: str = ""  # where the pages of docs/ are published
+
+    @classmethod
+    def of(cls, assessments: Sequence[Assessment], unreadable: Sequence[Unreadable] = ()) -> Report:
+        """The report of engines that were read whole already."""
+        return cls(assessments, unreadable, assess=lambda: assessments)
+
+    @cached_property
+    def assessments(self) -> Sequence[Assessment]:
+        """The engines, read whole, in the order of `judged`."""
+        return self.assess()
