@@ -14,6 +14,7 @@ from scheduler_reader.knowledge.versions import Release
 from scheduler_reader.parse.source import ParsedEngine
 from scheduler_reader.performance import estimate_performance
 from scheduler_reader.performance.estimate import PerformanceEstimate
+from scheduler_reader.policy import Policy, needs_prediction
 from scheduler_reader.resolve import ResolveOptions, resolve
 from scheduler_reader.resolve.engine import ResolvedEngine
 from scheduler_reader.rule_engine import Facts, Selection, Sources, evaluate, rules_for
@@ -31,6 +32,7 @@ class Request:
     slo: Slo = field(default_factory=Slo)
     rule_folders: Sequence[Path] = ()
     rules: Selection = field(default_factory=Selection)
+    policy: Policy = field(default_factory=dict)
 
     def wanted_rules(self, release: Release) -> tuple[CompiledRule, ...]:
         """The rules that hold for a release and are not deselected."""
@@ -45,7 +47,9 @@ def assess(parsed: ParsedEngine, request: Request) -> Assessment:
     estimate = _predicted(engine, plan, request)
     base = estimate if request.workload is None else None  # of a stated one: by simulation
     bottleneck = find_bottleneck(engine, plan, workload, request.slo, base=base)
-    facts = Facts.of(engine, plan, estimate, bottleneck, workload, request.slo)
+    facts = Facts.of(
+        engine, plan, estimate, bottleneck, workload, request.slo, policy=request.policy
+    )
     findings, not_evaluated = evaluate(request.wanted_rules(engine.release), facts)
     following = next_steps(engine, bottleneck)
     return Assessment(
@@ -67,19 +71,26 @@ def assess(parsed: ParsedEngine, request: Request) -> Assessment:
 def check(parsed: ParsedEngine, request: Request) -> Checked:
     """The findings of `assess` alone: a stage runs when a rule asks for it.
 
-    Where neither a workload nor an objective is stated, nothing is predicted.
+    Where neither a workload, nor an objective, nor a threshold of latency or throughput is stated,
+    nothing is predicted.  Such a threshold is held against the prediction that `assess` makes.
     """
     engine = resolve(parsed, request.target)
     workload = request.workload or DEFAULT_WORKLOAD
+    is_judged = needs_prediction(request.policy)
     sources = Sources(
         engine,
         plan=lambda: plan_capacity(engine, workload),
-        estimate=lambda: estimate_performance(engine, sources.capacity, workload, request.slo),
+        estimate=lambda: (
+            _predicted(engine, sources.capacity, request)
+            if is_judged
+            else estimate_performance(engine, sources.capacity, workload, request.slo)
+        ),
         find_bottleneck=lambda: find_bottleneck(engine, sources.capacity, workload, request.slo),
         workload=workload,
         slo=request.slo,
+        policy=request.policy,
     )
-    if request.workload is None and request.slo == Slo():
+    if request.workload is None and request.slo == Slo() and not is_judged:
         sources = replace(sources, estimate=_not_predicted, find_bottleneck=_not_predicted)
     findings, not_evaluated = evaluate(request.wanted_rules(engine.release), Facts(sources))
     return Checked(engine, findings, not_evaluated)

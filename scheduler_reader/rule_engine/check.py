@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 
+from scheduler_reader.policy import THRESHOLDS
 from scheduler_reader.rule_engine.compile import CompiledRule
 from scheduler_reader.rule_engine.expression import ALLOWED_NODES
 from scheduler_reader.rule_engine.rule import Rule
@@ -116,6 +117,10 @@ class _Checker:
             first = node.args[0]
             if not (isinstance(first, ast.Constant) and is_setting(str(first.value))):
                 raise self._mistake(f"{name} needs an engine argument, not {ast.unparse(first)}")
+        if name.startswith("policy"):
+            first = node.args[0]
+            if not (isinstance(first, ast.Constant) and first.value in THRESHOLDS):
+                raise self._mistake(f"{name} needs a threshold, not {ast.unparse(first)}")
         return function.kind
 
     def _compare(self, node: ast.Compare) -> str:

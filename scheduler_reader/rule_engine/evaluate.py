@@ -7,6 +7,8 @@ from collections.abc import Callable, Iterable
 from math import floor
 from typing import Any
 
+from packaging.specifiers import SpecifierSet
+
 from scheduler_reader.rule_engine.compile import CompiledRule
 from scheduler_reader.rule_engine.expression import Evaluator, MissingFact, known
 from scheduler_reader.rule_engine.facts import Facts
@@ -49,6 +51,9 @@ def functions_of(facts: Facts) -> dict[str, Callable[..., Any]]:
         "given": facts.given,
         "env": facts.env,
         "option": facts.option,
+        "policy": facts.policy,
+        "policy_place": facts.policy_place,
+        "is_within": lambda version, specifier: SpecifierSet(specifier).contains(version, True),
         "since": facts.since,
         "upper": lambda value: str(value).upper(),
         "floor": floor,

@@ -10,6 +10,7 @@ from packaging.version import Version
 from scheduler_reader.capacity.plan import CapacityPlan
 from scheduler_reader.diagnose.verdict import Bottleneck
 from scheduler_reader.performance.estimate import PerformanceEstimate
+from scheduler_reader.policy import Policy
 from scheduler_reader.resolve.engine import ResolvedEngine
 from scheduler_reader.rule_engine.settings import is_setting, setting_value
 from scheduler_reader.rule_engine.sources import Sources
@@ -35,6 +36,7 @@ class Facts:
         workload: Workload,
         slo: Slo,
         observed: Mapping[str, float] | None = None,
+        policy: Policy | None = None,
     ) -> Facts:
         """The facts of one engine after all stages."""
         return cls(
@@ -46,6 +48,7 @@ class Facts:
                 workload,
                 slo,
                 observed or {},
+                policy or {},
             )
         )
 
@@ -92,6 +95,16 @@ class Facts:
         """Whether the release is this one or a later one."""
         return Version(self.value("vllm_version")) >= Version(version)
 
+    def policy(self, name: str) -> Any:
+        """A threshold that the user states; None where he states none."""
+        threshold = self._sources.policy.get(name)
+        return None if threshold is None else threshold.value
+
+    def policy_place(self, name: str) -> str:
+        """Where a threshold is stated, empty where it is not."""
+        threshold = self._sources.policy.get(name)
+        return "" if threshold is None else str(threshold.origin)
+
     def _compute(self, name: str) -> Any:
         fact = computed_facts().get(name)
         if fact is not None and fact.compute is not None:
@@ -105,13 +118,14 @@ class GivenFacts(Facts):
     """Facts written out by hand: what the unit examples of a rule are evaluated on.
 
     A name that is not given is `Unknown`.  Engine arguments that are given count as set, but for
-    the names under `defaults`; `env` holds the environment variables, and `given` what the user
-    wrote where the resolved value differs.
+    the names under `defaults`; `env` holds the environment variables, `policy` the thresholds, and
+    `given` what the user wrote where the resolved value differs.
     """
 
     def __init__(self, given: Mapping[str, Any]) -> None:
         self._given = dict(given)
         self._env: Mapping[str, str] = self._given.pop("env", {})
+        self._policy: Mapping[str, Any] = self._given.pop("policy", {})
         self._written: Mapping[str, Any] = self._given.pop("given", {})
         self._defaults: list[str] = self._given.pop("defaults", [])
 
@@ -126,6 +140,12 @@ class GivenFacts(Facts):
 
     def env(self, name: str) -> Any:
         return self._env.get(name, "")
+
+    def policy(self, name: str) -> Any:
+        return self._policy.get(name)
+
+    def policy_place(self, name: str) -> str:
+        return "--policy"
 
     def origin(self, name: str) -> Origin | None:
         return Origin("file", path="example", line=1) if self.is_set(name) else None

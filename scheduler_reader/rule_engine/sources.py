@@ -9,6 +9,7 @@ from functools import cached_property
 from scheduler_reader.capacity.plan import CapacityPlan
 from scheduler_reader.diagnose.verdict import Bottleneck
 from scheduler_reader.performance.estimate import PerformanceEstimate
+from scheduler_reader.policy import Policy
 from scheduler_reader.resolve.engine import ResolvedEngine
 from scheduler_reader.value import Value
 from scheduler_reader.workload import Slo, Workload
@@ -29,6 +30,7 @@ class Sources:
     workload: Workload
     slo: Slo
     observed: Mapping[str, float] = field(default_factory=dict)
+    policy: Policy = field(default_factory=dict)
 
     @cached_property
     def capacity(self) -> CapacityPlan:

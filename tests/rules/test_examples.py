@@ -16,7 +16,7 @@ from scheduler_reader.rule_engine.check import check_rule
 from scheduler_reader.rule_engine.facts import GivenFacts
 from scheduler_reader.rule_engine.rule import Rule
 from scheduler_reader.rule_engine.vocabulary import find_fact
-from scheduler_reader.value import Unknown
+from scheduler_reader.value import Known, Origin, Unknown
 from scheduler_reader.workload import DEFAULT_WORKLOAD, Slo
 
 RULES = all_rules()
@@ -56,7 +56,7 @@ def test_example(rule: Rule, verdict: str, example: Mapping[str, Any]) -> None:
 
 def given_facts(facts: Mapping[str, Any]) -> Facts:
     """A unit example: the facts are written out."""
-    for name in facts.keys() - {"env", "given", "defaults"}:
+    for name in facts.keys() - {"env", "given", "defaults", "policy"}:
         assert find_fact(name), f"no fact {name}"
     return GivenFacts(facts)
 
@@ -77,4 +77,6 @@ def facts_of_engine(example: Mapping[str, Any]) -> Facts:
     )
     plan = plan_capacity(engine, DEFAULT_WORKLOAD)
     nothing = Unknown("rule examples predict nothing")
-    return Facts.of(engine, plan, nothing, nothing, DEFAULT_WORKLOAD, Slo())
+    stated = Origin("option", "--policy")
+    policy = {name: Known(value, stated) for name, value in example.get("policy", {}).items()}
+    return Facts.of(engine, plan, nothing, nothing, DEFAULT_WORKLOAD, Slo(), policy=policy)

@@ -12,6 +12,15 @@ def vllm_version(sources: Sources) -> str:
     return sources.engine.release.name
 
 
+def stated_vllm_version(sources: Sources) -> str | Unknown:
+    """The vLLM release, where somebody states one that is known."""
+    release = sources.engine.release
+    if sources.engine.release_origin.kind == "assumed":
+        return Unknown("the vLLM release is not stated (--vllm-version)")
+    stated = (release.assumption or release.name).partition(" is read as ")[0]
+    return release.name if release.name in stated else Unknown(str(release.assumption))
+
+
 def engine_version(sources: Sources) -> str:
     """Which engine runs: V0 or V1."""
     return sources.engine.engine

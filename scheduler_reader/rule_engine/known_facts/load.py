@@ -77,6 +77,12 @@ def itl_p99_ms(sources: Sources) -> float | Unknown:
     return _tail(performance.value.itl_ms.p99)
 
 
+def tpot_ms(sources: Sources) -> float | Unknown:
+    """Predicted mean time per output token of a request."""
+    performance = sources.performance
+    return performance if isinstance(performance, Unknown) else performance.value.tpot_ms
+
+
 def itl_floor_ms(sources: Sources) -> float | Unknown:
     """The fastest possible inter-token latency of one stream."""
     performance = sources.performance

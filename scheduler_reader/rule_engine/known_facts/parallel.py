@@ -31,6 +31,11 @@ def gpus_needed(sources: Sources) -> int | Unknown:
     return -(-size * replicas // nodes)
 
 
+def gpus_taken(sources: Sources) -> int:
+    """GPUs the engine takes: those it is given where that is stated, else one for each rank."""
+    return sources.engine.hardware.count
+
+
 def device_ids_mistake(sources: Sources) -> str | Unknown | None:
     """What is wrong with --device-ids: duplicates, or numbers beside UUIDs; None: nothing."""
     given = sources.engine.flags.settings.get("device_ids")
