@@ -44,7 +44,7 @@ def assess(parsed: ParsedEngine, request: Request) -> Assessment:
     engine = resolve(parsed, request.target)
     workload = request.workload or DEFAULT_WORKLOAD
     plan = plan_capacity(engine, workload)
-    estimate = _predicted(engine, plan, request)
+    estimate = predicted(engine, plan, request)
     base = estimate if request.workload is None else None  # of a stated one: by simulation
     bottleneck = find_bottleneck(engine, plan, workload, request.slo, base=base)
     facts = Facts.of(
@@ -81,7 +81,7 @@ def check(parsed: ParsedEngine, request: Request) -> Checked:
         engine,
         plan=lambda: plan_capacity(engine, workload),
         estimate=lambda: (
-            _predicted(engine, sources.capacity, request)
+            predicted(engine, sources.capacity, request)
             if is_judged
             else estimate_performance(engine, sources.capacity, workload, request.slo)
         ),
@@ -96,7 +96,7 @@ def check(parsed: ParsedEngine, request: Request) -> Checked:
     return Checked(engine, findings, not_evaluated)
 
 
-def _predicted(
+def predicted(
     engine: ResolvedEngine, plan: CapacityPlan, request: Request
 ) -> Value[PerformanceEstimate]:
     """A stated workload is simulated, the default one estimated at once.
