@@ -1,0 +1,1 @@
+"""The observation stage: what /metrics, a load generator and a start-up log say of a running engine."""
