@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -46,13 +46,20 @@ class Read:
         tell(", ".join(counts))
 
 
-def read_paths(paths: Sequence[str], command: list[str] | None) -> Read:
-    """Parse the files named, stdin, the command line after `--`, and what folders hold."""
+def read_paths(
+    paths: Sequence[str], command: list[str] | None, *, passes_over: bool = False
+) -> Read:
+    """Parse the files named, stdin, the command line after `--`, and what folders hold.
+
+    With `passes_over`, named files that serve no vLLM are passed over like those of a folder.
+    """
     read = Read()
     named: list[str] = []
     for path in dict.fromkeys(paths):
         if path != "-" and Path(path).is_dir():
             _read_folder(path, read)
+        elif path != "-" and passes_over and Path(path).exists():
+            _read_named(path, read)
         else:
             named.append(path)
     if named or command is not None or not paths:
@@ -65,14 +72,24 @@ def read_paths(paths: Sequence[str], command: list[str] | None) -> Read:
 
 def _read_folder(folder: str, read: Read) -> None:
     walk = Walk(folder)
-    for path, content in walk.candidates():
-        problem = _read_candidate(path, content, folder, read)
+    _read_candidates(walk, walk.candidates(), read)
+
+
+def _read_named(path: str, read: Read) -> None:
+    walk = Walk(str(Path(path).parent))
+    content = walk.candidate(path)
+    _read_candidates(walk, [] if content is None else [(path, content)], read)
+
+
+def _read_candidates(walk: Walk, candidates: Iterable[tuple[str, bytes]], read: Read) -> None:
+    for path, content in candidates:
+        problem = _read_candidate(path, content, walk.root, read)
         if problem is not None and mentions_server(content.decode(errors="replace")):
             read.not_understood.append(problem)
         elif problem is not None:
             read.skipped += 1
     read.skipped += walk.skipped
-    read.unreadable += [Unreadable(folder, message) for message in walk.unreadable]
+    read.unreadable += [Unreadable(walk.root, message) for message in walk.unreadable]
 
 
 def _read_candidate(path: str, content: bytes, folder: str, read: Read) -> str | None:

@@ -31,11 +31,17 @@ class Walk:
     def candidates(self) -> Iterator[tuple[str, bytes]]:
         """Path and content of every file that may serve vLLM, ordered by path."""
         for path in self._files(self.root):
-            content = self._content(path) if may_be_configuration(path) else None
-            if content is not None and mentions_vllm(content):
+            content = self.candidate(path)
+            if content is not None:
                 yield path, content
-            else:
-                self.skipped += 1
+
+    def candidate(self, path: str) -> bytes | None:
+        """The content of a file that may serve vLLM; None, and counted as skipped, otherwise."""
+        content = self._content(path) if may_be_configuration(path) else None
+        if content is not None and mentions_vllm(content):
+            return content
+        self.skipped += 1
+        return None
 
     def _files(self, root: str) -> Iterator[str]:
         """Every regular file in the order of the paths; a loop, as folders can nest a thousand deep."""

@@ -131,3 +131,12 @@ def test_a_config_file_elsewhere_in_the_tree_is_read(call: Run, tmp_path: Path) 
     _, out, _ = call("check", tmp_path / "run" / "..", "--format", "json")
     settings = [engine["settings"] for engine in json.loads(out)["engines"]]
     assert [s["max_num_seqs"]["value"] for s in settings if "max_num_seqs" in s] == [77, 77]
+
+
+def test_only_vllm_passes_over_named_files_as_well(call: Run, repository: Path) -> None:
+    named = [repository / name for name in ("README.md", "app/service.yaml", "deploy/pod.yaml")]
+    code, out, err = call("check", *named, "--only-vllm", "--select", "FLG")
+    assert (code, len(out.splitlines())) == (1, 1)
+    assert err.splitlines()[-1].startswith("sched-reader: 1 engine in 1 file, 2 files skipped")
+    assert call("check", *named[:2], "--only-vllm")[0] == 0
+    assert call("check", repository / "gone.yaml", "--only-vllm")[0] == 3
