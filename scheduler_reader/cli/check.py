@@ -34,6 +34,14 @@ def check(
         ),
     ] = None,
     *,
+    only_vllm: Annotated[
+        bool,
+        typer.Option(
+            "--only-vllm",
+            help="Pass over named files that serve no vLLM, as in folders (for pre-commit).",
+            rich_help_panel=options.TARGET,
+        ),
+    ] = False,
     vllm_version: options.VllmVersion = None,
     target: Target,
     load: Load,
@@ -43,7 +51,8 @@ def check(
 ) -> None:
     """Check every configuration below some folders: one line a finding, and an exit code.
 
-    Files of a folder that serve no vLLM are passed over; a file that is named must be one.
+    Files of a folder that serve no vLLM are passed over; a file that is named must be one, unless
+    --only-vllm passes over those as well.
 
     Examples:
 
@@ -51,12 +60,12 @@ def check(
 
       helm template chart/ | sched-reader check - --vllm-version 0.18.0 --gpu l40s
     """
+    from scheduler_reader.cli.reporting import report_of
     from scheduler_reader.pipeline import assess, check
-    from scheduler_reader.report.report import Report
 
     request = read_request(target.read(context, vllm_version), load, choice)
     outputs = output.read("text")
-    read = read_paths(paths or [], context.obj)
+    read = read_paths(paths or [], context.obj, passes_over=only_vllm)
     engines = list(read.engines)
     request = replace(request, target=target.fetched(request.target, engines))
     checked = [check(engine, request) for engine in engines]
@@ -73,6 +82,6 @@ def check(
             for engine, one in zip(engines, checked, strict=True)
         ]
 
-    write_reports(Report(checked, read.unreadable, assess=whole), outputs)
+    write_reports(report_of(checked, read.unreadable, whole), outputs)
     read.tell()
     raise typer.Exit(exit_code(checked, read.unreadable, gate))

@@ -45,8 +45,8 @@ def diagnose(
 
       sched-reader diagnose --gpu l4 -- vllm serve Qwen/Qwen3-8B --max-model-len 16384
     """
+    from scheduler_reader.cli.reporting import report_of
     from scheduler_reader.pipeline import assess
-    from scheduler_reader.report.report import Report
 
     request = read_request(target.read(context, vllm_version), load, choice)
     outputs = output.read("terminal")
@@ -54,7 +54,7 @@ def diagnose(
     engines = [engine for file in files for engine in file.readable]
     request = replace(request, target=target.fetched(request.target, engines))
     assessments = [assess(engine, request) for engine in engines]
-    write_reports(Report.of(assessments, unreadable), outputs)
+    write_reports(report_of(assessments, unreadable, lambda: assessments), outputs)
     for bad in unreadable:
         tell(bad.message)
     raise typer.Exit(exit_code(assessments, unreadable, gate))

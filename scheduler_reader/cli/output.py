@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import typer
 
+from scheduler_reader.cli.messages import tell
 from scheduler_reader.cli.options import FailOn
 from scheduler_reader.errors import UsageError
 from scheduler_reader.report import formats
@@ -56,7 +57,23 @@ def write_reports(report: Report, outputs: Outputs) -> None:
 
         terminal.render(report.assessments, Console())
     else:
-        typer.echo(formats.load(outputs.format).render(report), nl=False)
+        wanted = formats.load(outputs.format)
+        typer.echo(wanted.render(report), nl=False)
+        _add_summary(wanted, report)
+
+
+def _add_summary(wanted: formats.Format, report: Report) -> None:
+    """Append what a CI system shows of a job to the file that it names, if the format has such."""
+    if not isinstance(wanted, formats.Summarized):
+        return
+    file = os.environ.get(wanted.SUMMARY_VARIABLE)
+    if not file:
+        return
+    try:
+        with Path(file).open("a", encoding="utf-8") as target:
+            target.write(wanted.summary(report))
+    except OSError as error:
+        tell(f"{wanted.SUMMARY_VARIABLE} {file}: cannot be written: {error.strerror}")
 
 
 def replace_file(path: Path, content: str) -> None:

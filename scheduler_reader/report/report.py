@@ -20,6 +20,7 @@ class Edit(NamedTuple):
     """One replacement in a file.  Lines and columns count from 1; the end is not part of it."""
 
     path: str
+    description: str
     start: tuple[int, int]
     end: tuple[int, int]
     text: str
@@ -39,12 +40,17 @@ class Report:
     edit: Callable[[Judged, Finding], Edit | None] = lambda judged, finding: None
     run: Callable[[Assessment], SimulationResult | None] = lambda assessment: None
     root: Path = field(default_factory=Path.cwd)  # what paths are relative to
-    docs_url: str = ""  # where the pages of docs/ are published
+    docs: Callable[[], str] = str  # where the site of docs/ is published, or an empty text
 
     @classmethod
     def of(cls, assessments: Sequence[Assessment], unreadable: Sequence[Unreadable] = ()) -> Report:
         """The report of engines that were read whole already."""
         return cls(assessments, unreadable, assess=lambda: assessments)
+
+    @cached_property
+    def docs_url(self) -> str:
+        """Where the documentation is published; empty where nobody says so."""
+        return self.docs()
 
     @cached_property
     def assessments(self) -> Sequence[Assessment]:

@@ -62,6 +62,13 @@ def rewrite(text: str, path: str, release: Release, earlier: Release | None = No
     return _rewrite_all(text, path, release, candidates, halves) if halves else once
 
 
+def rewrite_option(text: str, path: str, release: Release, origin: Origin) -> Rewritten | None:
+    """The text with only the option at `origin` rewritten; None where that cannot be done."""
+    found = [one for one in _candidates(text, path, release, None) if one.issue.origin == origin]
+    done = _rewrite_all(text, path, release, found, frozenset())
+    return done if found and all(one.is_done for one in done.rewrites) else None
+
+
 def _rewrite_all(
     text: str,
     path: str,

@@ -9,7 +9,7 @@ from __future__ import annotations
 from functools import cache
 from importlib import import_module
 from pkgutil import iter_modules
-from typing import TYPE_CHECKING, Protocol, cast
+from typing import TYPE_CHECKING, Protocol, cast, runtime_checkable
 
 if TYPE_CHECKING:
     from scheduler_reader.report.report import Report
@@ -19,6 +19,15 @@ class Format(Protocol):
     """What every module of this folder has."""
 
     def render(self, report: Report) -> str: ...
+
+
+@runtime_checkable
+class Summarized(Protocol):
+    """A format with a page of the job beside its text."""
+
+    SUMMARY_VARIABLE: str
+
+    def summary(self, report: Report) -> str: ...
 
 
 @cache

@@ -1,0 +1,60 @@
+"""The report that a command hands to the formats, with what each of them may ask for."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import cache
+from pathlib import Path
+
+from scheduler_reader.assessment import Assessment, Judged
+from scheduler_reader.errors import InputError
+from scheduler_reader.report.places import repository_root
+from scheduler_reader.report.report import Edit, Report
+from scheduler_reader.report.unreadable import Unreadable
+from scheduler_reader.rule_engine.finding import Finding
+
+
+def report_of(
+    judged: Sequence[Judged],
+    unreadable: Sequence[Unreadable],
+    assess: Callable[[], Sequence[Assessment]],
+) -> Report:
+    """Paths are relative to the repository that the working folder is in."""
+    return Report(
+        judged,
+        unreadable,
+        assess=assess,
+        edit=_edit,
+        root=repository_root(Path.cwd()),
+        docs=_docs_url,
+    )
+
+
+def _docs_url() -> str:
+    """The `Documentation` among the links of the installed package."""
+    from importlib.metadata import metadata
+
+    links = metadata("sched-reader").get_all("Project-URL") or []
+    named = dict(link.split(", ", 1) for link in links)
+    return str(named.get("Documentation", ""))
+
+
+def _edit(judged: Judged, finding: Finding) -> Edit | None:
+    from scheduler_reader.upgrade.remedy import remedy_edit
+
+    path = judged.engine.parsed.origin.path
+    text = None if path is None or path.startswith("<") else _text(path)
+    if path is None or text is None:
+        return None
+    return remedy_edit(text, path, judged.engine, finding)
+
+
+@cache
+def _text(path: str) -> str | None:
+    """The text of a file that was read before, or None where that fails now."""
+    from scheduler_reader.parse.input_file import read_input
+
+    try:
+        return read_input(path).text
+    except InputError:
+        return None
