@@ -7,11 +7,12 @@ arguments of a parsed engine as one release's own parser does.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from scheduler_reader.parse.input_file import InputFile
-from scheduler_reader.parse.source import ParsedFile
+from scheduler_reader.parse.source import MARK, ParsedFile
 
 __all__ = ["parse_command", "parse_file", "parse_text", "to_json"]
 
@@ -46,7 +47,12 @@ def _parsed(file: InputFile, tree: Path) -> ParsedFile:
     from scheduler_reader.parse.detect import read_form
     from scheduler_reader.parse.neighbours import with_neighbours
 
-    return with_neighbours(with_config_files(read_form(file), tree))
+    parsed = read_form(file)
+    if MARK in file.text:
+        from scheduler_reader.parse.remarks import find_remarks
+
+        parsed = replace(parsed, remarks=find_remarks(parsed, file))
+    return with_neighbours(with_config_files(parsed, tree))
 
 
 def to_json(files: Iterable[ParsedFile]) -> dict[str, Any]:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from scheduler_reader.errors import InputError
 from scheduler_reader.parse.input_file import InputFile, read_input
-from scheduler_reader.parse.source import ParsedEngine, ParsedFile, Problem, Word
+from scheduler_reader.parse.source import MARK, ParsedEngine, ParsedFile, Problem, Remark, Word
 
 
 def with_config_files(parsed: ParsedFile, tree: Path | None) -> ParsedFile:
@@ -19,29 +19,31 @@ def with_config_files(parsed: ParsedFile, tree: Path | None) -> ParsedFile:
     """
     is_file = not parsed.path.startswith("<")  # neither <stdin> nor <command line>
     folder = Path(parsed.path).parent if is_file else Path()
-    engines, problems = [], list(parsed.problems)
+    engines, problems, remarks = [], list(parsed.problems), list(parsed.remarks)
     for engine in parsed.engines:
-        completed, problem = _completed(engine, folder, tree)
+        completed, problem, said = _completed(engine, folder, tree)
         engines.append(completed)
         problems += [problem] if problem else []
-    return replace(parsed, engines=tuple(engines), problems=tuple(problems))
+        remarks += [remark for remark in said if remark not in remarks]
+    return replace(parsed, engines=tuple(engines), problems=tuple(problems), remarks=tuple(remarks))
 
 
 def _completed(
     engine: ParsedEngine, folder: Path, tree: Path | None
-) -> tuple[ParsedEngine, Problem | None]:
+) -> tuple[ParsedEngine, Problem | None, tuple[Remark, ...]]:
     word = _config_word(engine.words)
     if word is None or engine.config:
-        return engine, None
+        return engine, None, ()
     reason = f"the settings in {word.text} are not read: it is not below the folder of the file"
     if word.unknown:
         reason = f"the settings of --config are not read: {word.unknown}"
     elif _may_be_read(word.text, folder, tree):
         try:
-            return _read(engine, read_input(str(folder / word.text))), None
+            file = read_input(str(folder / word.text))
+            return _read(engine, file), None, _remarks(file)
         except InputError as error:
-            return engine, Problem(str(error), word.origin)
-    return replace(engine, unresolved={**engine.unresolved, "*config": reason}), None
+            return engine, Problem(str(error), word.origin), ()
+    return replace(engine, unresolved={**engine.unresolved, "*config": reason}), None, ()
 
 
 def _may_be_read(name: str, folder: Path, tree: Path | None) -> bool:
@@ -64,6 +66,14 @@ def _read(engine: ParsedEngine, file: InputFile) -> ParsedEngine:
         what = problems[0].message if problems else "has no settings"
         raise InputError(what, problems[0].origin if problems else file.origin(1))
     return replace(engine, config=config_entries(documents[0], file))
+
+
+def _remarks(file: InputFile) -> tuple[Remark, ...]:
+    if MARK not in file.text:
+        return ()
+    from scheduler_reader.parse.remarks import find_remarks
+
+    return find_remarks(ParsedFile(file.path, "config-yaml"), file)
 
 
 def _config_word(words: tuple[Word, ...]) -> Word | None:

@@ -29,6 +29,16 @@ def tokenize(text: str, line: int = 1, column: int = 1) -> list[Token]:
     return _Tokenizer(text, line, column).tokens()
 
 
+def comments(text: str, line: int = 1) -> list[tuple[int, int, str]]:
+    """Line, column and text of the comments, also those in arrays and here documents."""
+    tokenizer = _Tokenizer(text, line, 1)
+    found = tokenizer.comments
+    for token in tokenizer.tokens():
+        if isinstance(token, HereDocument):
+            found += comments(token.text, token.line)
+    return sorted(found)
+
+
 @dataclass(slots=True)
 class _Word:
     """A word that is being read."""
@@ -55,6 +65,7 @@ class _Tokenizer:
         self.position = 0
         self.pending: list[tuple[str, bool, bool]] = []  # delimiter, strips tabs, is quoted
         self.found: list[Token] = []
+        self.comments: list[tuple[int, int, str]] = []
         self.in_test = False
 
     def tokens(self) -> list[Token]:
@@ -70,7 +81,9 @@ class _Tokenizer:
             self.position += 2
         elif character == "#":
             end = self.text.find("\n", self.position)
-            self.position = len(self.text) if end < 0 else end
+            end = len(self.text) if end < 0 else end
+            self.comments.append((*self._place(self.position), self.text[self.position : end]))
+            self.position = end
         elif character == "\n":
             self._operator("\n")
             self._here_documents()
@@ -244,7 +257,9 @@ class _Tokenizer:
         end = closing(self.text, self.position)
         line, column = self._place(self.position + 1)
         inner = self.text[self.position + 1 : max(self.position + 1, end - 1)]
-        items = tuple(t for t in tokenize(inner, line, column) if isinstance(t, ShellWord))
+        within = _Tokenizer(inner, line, column)
+        items = tuple(token for token in within.tokens() if isinstance(token, ShellWord))
+        self.comments += within.comments
         self.position = end
         return ShellWord(name.fragments, name.line, name.column, items)
 

@@ -14,6 +14,7 @@ from scheduler_reader.parse.deployment import Deployment
 from scheduler_reader.value import Origin, Value
 
 PARSE_ERROR = "*parse_error"  # in `unresolved` of an engine whose file is broken
+MARK = "sched-reader"  # begins a remark, and is part of the annotation's name
 Entrypoint = Literal["serve", "api_server", "llm", "dynamo"]
 
 
@@ -45,6 +46,21 @@ class Problem(NamedTuple):
 
     message: str
     origin: Origin
+
+
+class Remark(NamedTuple):
+    """A comment or annotation that speaks to sched-reader, for `gate/`.
+
+    `text` is what follows `sched-reader:`, or the annotation's value.  It is about what stands in
+    `line`, and about an engine that starts in the lines `first` to `last`.
+    """
+
+    kind: Literal["comment", "annotation"]
+    text: str
+    origin: Origin
+    line: int
+    first: int
+    last: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,6 +100,7 @@ class ParsedFile:
     form: str | None
     engines: tuple[ParsedEngine, ...] = ()
     problems: tuple[Problem, ...] = ()
+    remarks: tuple[Remark, ...] = ()
 
     @property
     def readable(self) -> tuple[ParsedEngine, ...]:

@@ -1,0 +1,153 @@
+"""Comments and annotations that speak to sched-reader: `# sched-reader: ignore[MEM101] reason`.
+
+Only what the file's own syntax takes for a comment counts, so text in quotes never does.  In the
+block scalars of a YAML file, those of scripts and configurations that an engine runs with.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from typing import NamedTuple
+
+import yaml
+
+from scheduler_reader.parse import shell_lexer
+from scheduler_reader.parse.comment_syntax import hash_comments, hcl_comments, line_comments
+from scheduler_reader.parse.input_file import InputFile
+from scheduler_reader.parse.source import MARK, ParsedFile, Remark
+from scheduler_reader.parse.yaml_nodes import compose, entries, place
+
+ANNOTATION = f"{MARK}/ignore"
+COMMENT = re.compile(rf"(?:[#;/*]|\s)*{MARK}:\s*(?P<text>.*?)\s*(?:\*/)?\s*")
+BETWEEN = re.compile(r"\s*(?:(?:[#;*]|//|/\*).*|---.*)?")  # lines between a comment and its object
+
+Comment = tuple[int, int, str]  # line and column from 1, and the text with its marker
+SYNTAXES: dict[str | None, Callable[[str], list[Comment]]] = {  # of the forms that are no YAML
+    "shell": shell_lexer.comments,
+    "docker-run": shell_lexer.comments,
+    "dockerfile": lambda text: line_comments(text, "#"),
+    "systemd": lambda text: line_comments(text, "#;"),
+    "terraform": hcl_comments,
+    "triton": hash_comments,
+}
+
+
+def find_remarks(parsed: ParsedFile, file: InputFile) -> tuple[Remark, ...]:
+    """The remarks of a file, in the order of their lines."""
+    syntax = SYNTAXES.get(parsed.form)
+    if syntax is not None:
+        return _of_comments(syntax(file.text), file)
+    documents, problems = compose(file)
+    nodes = [node for document in documents for node in _walk(document)]
+    comments = _yaml_comments(nodes, _lines_read(parsed), file)
+    if problems:  # beyond what is read, nobody knows what is in quotes
+        end = max((node.end_mark.line for node in documents), default=0)
+        comments = [comment for comment in comments if comment[0] <= end]
+    found = _of_comments(comments, file)
+    return tuple(sorted((*found, *_annotations(nodes, file)), key=lambda remark: remark.first))
+
+
+def _of_comments(found: list[Comment], file: InputFile) -> tuple[Remark, ...]:
+    """The comments that begin with our name, each with the lines that it is about."""
+    lines = file.text.split("\n")
+    remarks = []
+    for line, column, text in found:
+        match = COMMENT.fullmatch(text)
+        if match is None:
+            continue
+        first = target = last = line
+        if not lines[line - 1][: column - 1].strip():  # alone in its line: about what follows
+            while first > 1 and lines[first - 2].strip() and BETWEEN.fullmatch(lines[first - 2]):
+                first -= 1
+            while target < len(lines) and BETWEEN.fullmatch(lines[target - 1]):
+                target += 1
+            last = target
+            while last < len(lines) and lines[last - 1].endswith("\\"):
+                last += 1
+        origin = file.origin(line, column)
+        remarks.append(Remark("comment", match["text"], origin, target, first, last))
+    return tuple(remarks)
+
+
+class _Scalar(NamedTuple):
+    """Where a scalar stands; lines and columns count from 0."""
+
+    start: tuple[int, int]
+    end: tuple[int, int]
+    is_block: bool
+
+
+def _yaml_comments(nodes: list[yaml.Node], read: set[int], file: InputFile) -> list[Comment]:
+    lines = file.text.split("\n")
+    scalars = [_scalar(node) for node in nodes if isinstance(node, yaml.ScalarNode)]
+    found = []
+    for number, line in enumerate(lines):
+        if MARK not in line:
+            continue
+        for match in re.finditer(r"(?:^|(?<=\s))#", line):
+            place = (number, match.start())
+            if not any(scalar.start <= place < scalar.end for scalar in scalars):
+                found.append((number + 1, match.start() + 1, line[match.start() :]))
+                break
+    for scalar in scalars:
+        first, last = scalar.start[0] + 1, scalar.end[0]
+        if scalar.is_block and not read.isdisjoint(range(first + 1, last + 1)):
+            found += shell_lexer.comments("\n".join(lines[first:last]), first + 1)
+    return found
+
+
+def _scalar(node: yaml.ScalarNode) -> _Scalar:
+    start, end = node.start_mark, node.end_mark
+    return _Scalar((start.line, start.column), (end.line, end.column), node.style in ("|", ">"))
+
+
+def _lines_read(parsed: ParsedFile) -> set[int]:
+    """The lines in which something stands that an engine runs with."""
+    origins = [engine.origin for engine in parsed.engines]
+    for engine in parsed.engines:
+        origins += [word.origin for word in engine.words]
+        origins += [entry.origin for entry in (*engine.config, *engine.keywords)]
+    return {origin.line for origin in origins if origin.path == parsed.path and origin.line}
+
+
+def _annotations(nodes: list[yaml.Node], file: InputFile) -> Iterator[Remark]:
+    """The annotations of objects and pod templates; each is about the engines in its object."""
+    metadata = {
+        id(entry.node) for node in nodes for entry in entries(node) if entry.key == "metadata"
+    }
+    for node in nodes:
+        if not isinstance(node, yaml.MappingNode) or id(node) in metadata:
+            continue
+        for entry in entries(node):
+            for holder in entries(entry.node) if entry.key == "metadata" else (entry,):
+                if holder.key.lower().endswith("annotations"):
+                    yield from _annotated(holder.node, _extent(node), file)
+
+
+def _annotated(
+    annotations: yaml.Node, extent: tuple[int, int], file: InputFile
+) -> Iterator[Remark]:
+    for entry in entries(annotations):
+        if entry.key == ANNOTATION:
+            origin = place(entry.key_node, file)
+            yield Remark("annotation", str(entry.node.value), origin, origin.line or 1, *extent)
+
+
+def _extent(node: yaml.MappingNode) -> tuple[int, int]:
+    """First and last line; a block mapping ends where the next thing begins."""
+    return node.start_mark.line + 1, node.end_mark.line + (1 if node.flow_style else 0)
+
+
+def _walk(node: yaml.Node) -> Iterator[yaml.Node]:
+    """A node and all below it, each once."""
+    pending, seen = [node], set()
+    while pending:
+        current = pending.pop()
+        if id(current) in seen:
+            continue
+        seen.add(id(current))
+        yield current
+        if not isinstance(current, yaml.ScalarNode):
+            for part in current.value:
+                pending += reversed(part) if isinstance(part, tuple) else [part]
