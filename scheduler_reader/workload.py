@@ -93,6 +93,9 @@ class Workload:
     output_tokens: Lengths
     prefix_cache_hit_rate: float = 0.0
     shared_prefix_tokens: int = 0  # that all requests begin with, such as a system prompt
+    acceptance_length: float | None = (
+        None  # tokens a step yields with drafts, the target's included
+    )
     arrival: Arrivals = "poisson"  # of an open loop
     trace: str | None = None  # the file that the requests themselves are read from
     seed: int = 0
@@ -113,6 +116,8 @@ class Workload:
             raise ValueError("an open loop needs rate (requests per second)")
         if not self.shared_prefix_tokens >= 0:
             raise ValueError("shared_prefix_tokens cannot be negative")
+        if self.acceptance_length is not None and not self.acceptance_length >= 1:
+            raise ValueError("acceptance_length is at least 1: the target's own token")
         if self.shared_prefix_tokens and self.prefix_cache_hit_rate:
             raise ValueError("give shared_prefix_tokens or prefix_cache_hit_rate, not both")
         if isinstance(self.arrival, dict):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from scheduler_reader.knowledge.gpus import Gpu
 from scheduler_reader.knowledge.models import ModelFacts
 from scheduler_reader.performance.efficiency import Efficiency, efficiency_of
@@ -24,7 +26,8 @@ from scheduler_reader.performance.shapes import (
     products,
     routed_experts,
 )
-from scheduler_reader.performance.step import AttentionCost, StepModel
+from scheduler_reader.performance.speculation import Drafting, drafting
+from scheduler_reader.performance.step import AttentionCost, Speculation, StepModel
 from scheduler_reader.resolve.engine import ResolvedEngine
 from scheduler_reader.value import Known, Origin, Unknown, Value
 
@@ -45,13 +48,38 @@ def build_step_model(engine: ResolvedEngine) -> Value[StepModel]:
         return Unknown(f"the arithmetic peak of {gpu.title} is not known")
     if not (model.intermediate_size or model.moe_intermediate_size):
         return Unknown(f"the intermediate size of {model.id} is not known")
-    return Known(_build(engine, model, gpu, parallel.value), Origin("derived", "step-time model"))
-
-
-def _build(engine: ResolvedEngine, model: ModelFacts, gpu: Gpu, parallel: Parallelism) -> StepModel:
-    table = efficiency_of(gpu)
     method = optional(engine, "quantization", None)
-    stored = weight_format(gpu, model.quantization, method if isinstance(method, str) else None)
+    step = _build(engine, model, gpu, parallel.value, method if isinstance(method, str) else None)
+    drafts = drafting(engine, model)
+    if isinstance(drafts, Drafting):
+        speculation = _speculation(engine, gpu, parallel.value, drafts)
+        spread = efficiency_of(gpu).spread["rough"]
+        step = replace(step, speculation=speculation, spread=max(step.spread, spread))
+    return Known(step, Origin("derived", "step-time model"))
+
+
+def _speculation(
+    engine: ResolvedEngine, gpu: Gpu, parallel: Parallelism, drafts: Drafting
+) -> Speculation:
+    """A pass of the draft is a step of its model, with a host time of its own."""
+    draft = None
+    if drafts.facts is not None:
+        draft = _build(engine, drafts.facts, gpu, parallel, None)
+        joined: tuple[Gemm, ...] = ()
+        if drafts.joins is not None:
+            joined = (_gemm(gpu, efficiency_of(gpu), UNQUANTIZED, drafts.joins),)
+        host = draft.host._replace(step_s=drafts.draft_s, sequence_s=0.0)
+        draft = replace(draft, gemms=(*draft.gemms, *joined), host=host)
+    return Speculation(
+        drafts.method, drafts.drafts, drafts.proposed, drafts.acceptance, draft, drafts.step_s
+    )
+
+
+def _build(
+    engine: ResolvedEngine, model: ModelFacts, gpu: Gpu, parallel: Parallelism, method: str | None
+) -> StepModel:
+    table = efficiency_of(gpu)
+    stored = weight_format(gpu, model.quantization, method)
     is_eager = is_on(engine, "enforce_eager")
     output = Product(model.vocab_size / parallel.tensor, model.hidden_size, 1, "output")
     return StepModel(
@@ -120,9 +148,7 @@ def _attention(
     decode, prefill = table.decode_attention[kv], table.prefill_attention[kv]
     bandwidth, peak = gpu.memory_bandwidth_bytes_per_s, _device(gpu, "bfloat16").flops_per_s
     token_s = layers.kv_values * kv_bytes / (bandwidth * decode.eff_memory)
-    if uses_mla:
-        flops = 4 * layers.heads * layers.kv_values
-        token_s = max(token_s, flops / (peak * MLA_DECODE_FRACTION))
+    pair_s = 4 * layers.heads * layers.kv_values / (peak * MLA_DECODE_FRACTION) if uses_mla else 0.0
     prefill_bandwidth = bandwidth * prefill.eff_memory
     computed_bytes = 2 * (layers.heads + layers.kv_heads) * layers.head_dim * ACTIVATION_BYTES
     count = layers.layers
@@ -131,6 +157,7 @@ def _attention(
         decode_fixed_s=count * decode.t0_us * 1e-6,
         decode_sequence_s=count * layers.kv_heads * decode.per_sequence_head_us * 1e-6,
         decode_token_s=count * token_s,
+        decode_pair_s=count * pair_s,
         kv_token_s=count * layers.kv_values * kv_bytes / bandwidth,
         prefill_fixed_s=count * prefill.t0_us * 1e-6,
         prefill_pair_s=count * 4 * layers.heads * layers.head_dim / (peak * prefill.eff_compute),

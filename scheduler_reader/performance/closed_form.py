@@ -31,9 +31,8 @@ def estimate_performance(
     if isinstance(step, Unknown) or isinstance(best, Unknown):
         return best
     ends = []
-    for scale in (1 + step.value.spread, 1 - step.value.spread):
-        scaled = Known(step.value.scaled(scale), step.origin)
-        end = operating_estimate(engine, plan, workload, slo, scaled)
+    for model in step.value.accepting(workload.acceptance_length).ends():
+        end = operating_estimate(engine, plan, workload, slo, Known(model, step.origin))
         ends.append(None if isinstance(end, Unknown) else end.value)
     return Known(replace(best.value, low=ends[0], high=ends[1]), ORIGIN)
 
@@ -56,11 +55,13 @@ def operating_estimate(
         reason = plan.reason.removeprefix("does not start: ")
         return Unknown(f"the engine does not start: {reason}")
     demand = _demand(workload, is_on(engine, "enable_prefix_caching"))
-    fitting = _fitting_requests(plan, demand, step.value)
+    model = step.value.accepting(workload.acceptance_length)
+    fitting = _fitting_requests(plan, demand, model)
     if fitting is None:
         return Unknown(f"the number of KV blocks is not known: {plan.reason}")
-    seats = min(float(limits.value.max_num_seqs), limits.value.token_budget, fitting)
-    replica = Replica(step.value, limits.value, demand)
+    seats = max(1.0, limits.value.token_budget // model.queries)
+    seats = min(float(limits.value.max_num_seqs), seats, fitting)
+    replica = Replica(model, limits.value, demand)
     load = Load(replica, seats, fitting, parallel.value.data, workload, slo)
     result = load.closed() if workload.protocol == "closed-loop" else load.open()
     return Known(result, ORIGIN)

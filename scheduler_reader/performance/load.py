@@ -52,6 +52,9 @@ class Load(NamedTuple):
     def gaps(self) -> float:
         return self.replica.demand.output_tokens - 1
 
+    def _tpot_s(self, point: OperatingPoint) -> float:
+        return point.itl_s / self.replica.step.acceptance
+
     def closed(self) -> PerformanceEstimate:
         """A closed loop: Little's law gives the time in the system, the rest is waiting."""
         workload = self.workload
@@ -68,7 +71,7 @@ class Load(NamedTuple):
             shift=frontend_seconds() + (1 - preempted) * queue_s + point.prefill_s,
             scale=point.prefill_wait_s,
         )
-        tpot_s = point.itl_s + (preempted * queue_s / self.gaps if self.gaps else 0.0)
+        tpot_s = self._tpot_s(point) + (preempted * queue_s / self.gaps if self.gaps else 0.0)
         rate = point.requests_per_s  # the burst moves work, it adds none
         outcome = _Outcome(point, waiting, tpot_s, rate, residents, queued, preempted=preempted)
         return self._estimate(outcome)
@@ -95,7 +98,16 @@ class Load(NamedTuple):
             waiting = _growing(first_s, late_s + full.prefill_wait_s)
             late = late_s * capacity
             return self._estimate(
-                _Outcome(full, waiting, full.itl_s, capacity, self.seats, late, capacity, 0.0, True)
+                _Outcome(
+                    full,
+                    waiting,
+                    self._tpot_s(full),
+                    capacity,
+                    self.seats,
+                    late,
+                    capacity,
+                    is_saturated=True,
+                )
             )
         seat_s = queue_wait(served / capacity, self.seats, point.residence_s)
         steady_s = shift + point.prefill_s
@@ -104,7 +116,8 @@ class Load(NamedTuple):
             waiting = _growing(steady_s - late_s, late_s + point.prefill_wait_s + seat_s)
         rate = min(offered, capacity)
         running, late = served * point.residence_s, rate * (seat_s + late_s)
-        return self._estimate(_Outcome(point, waiting, point.itl_s, rate, running, late, capacity))
+        tpot_s = self._tpot_s(point)
+        return self._estimate(_Outcome(point, waiting, tpot_s, rate, running, late, capacity))
 
     def _serving(self, rate: float) -> OperatingPoint | None:
         """The state at an offered rate: residents by Little's law, met by arrivals as they are."""
@@ -177,7 +190,7 @@ class Load(NamedTuple):
         )
 
     def _itl(self, outcome: _Outcome) -> Latency:
-        point, mean = outcome.point, outcome.tpot_s * 1e3
+        point, mean = outcome.point, outcome.tpot_s * self.replica.step.acceptance * 1e3
         if self.gaps == 0 or outcome.is_saturated:
             return Latency(mean)
         median = point.decode_step_s if point.mixed_share < 0.5 else point.mixed_step_s
@@ -202,7 +215,8 @@ class Load(NamedTuple):
             return 0.0
         if point.mixed_step_s <= limit_s:
             return 1.0
-        return poisson_within(point.mixed_share * self.gaps, 0.01 * self.gaps)
+        gaps = self.replica.gaps
+        return poisson_within(point.mixed_share * gaps, 0.01 * gaps)
 
 
 def _growing(first_s: float, mean_s: float) -> WaitingTime:

@@ -1,7 +1,8 @@
 """The steady state of one engine replica: how fast requests flow when so many are resident.
 
 Requests sit in the running queue while they are prefilled and then while they decode.  Each step
-decodes one token for every decoding request and fills the rest of the token budget with prefill.
+decodes one token for every decoding request (with drafts, as many as the step model says it yields)
+and fills the rest of the token budget with prefill.
 A rate of requests fixes how often steps carry prefill, that fixes the time between tokens and of
 a prefill, and both must add up to the number of residents (Little's law); `flow` finds the rate
 where they do.  Neglected: that requests of equal length stay in step with each other.
@@ -76,6 +77,11 @@ class Replica(NamedTuple):
     limits: SchedulerLimits
     demand: Demand
 
+    @property
+    def gaps(self) -> float:
+        """Steps between the first token of a request and its last."""
+        return (self.demand.output_tokens - 1) / self.step.acceptance
+
     def flow(self, residents: float) -> OperatingPoint:
         """The steady state with `residents` requests always in the running queue (closed loop).
 
@@ -121,7 +127,7 @@ class Replica(NamedTuple):
 
         `near` is the rhythm of a rate close to this one, to start from.
         """
-        gaps, seen = self.demand.output_tokens - 1, min(others / residents, 1.0)
+        gaps, seen = self.gaps, min(others / residents, 1.0)
 
         def decoding(itl_s: float) -> float:
             return min(residents, rate * gaps * itl_s)
@@ -142,7 +148,7 @@ class Replica(NamedTuple):
         return self._rhythm(rate, min(max(settled, 0.0), residents), seen)
 
     def _rhythm(self, rate: float, seqs: float, seen: float) -> _Rhythm | None:
-        prompt, gaps = self.demand.computed_tokens, self.demand.output_tokens - 1
+        prompt, gaps = self.demand.computed_tokens, self.gaps
         beside = seqs * seen
         room = self.room(beside)
         full_s = self.mixed_seconds(beside, room)
@@ -184,7 +190,7 @@ class Replica(NamedTuple):
     def _point(self, rate: float, rhythm: _Rhythm) -> OperatingPoint:
         demand = self.demand
         mixed_time = min(1.0, rate * demand.computed_tokens / rhythm.chunk * rhythm.mixed_s)
-        gaps = demand.output_tokens - 1
+        gaps = self.gaps
         slowest_s = self._slowest(rhythm)
         # One prompt in a hundred shares its step with as many others as the slowest step holds.
         crowded_s = max(0.0, slowest_s - rhythm.mixed_s) / log(100)
@@ -207,7 +213,8 @@ class Replica(NamedTuple):
 
         Without chunked prefill a prompt is computed whole or not at all.
         """
-        prompt, left = self.demand.computed_tokens, self.limits.token_budget - seqs
+        prompt = self.demand.computed_tokens
+        left = self.limits.token_budget - seqs * self.step.queries
         if not self.limits.is_chunked:
             return max(1, int(left / prompt)) * prompt
         if prompt > self.limits.longest_chunk_tokens:
@@ -246,14 +253,14 @@ class Replica(NamedTuple):
         demand, room = self.demand, self.room(0)
         prefill_s = demand.computed_tokens / room * self.mixed_seconds(0, room)
         alone_s = self.prompt_seconds(0, min(demand.computed_tokens, room))
-        decode_s = (demand.output_tokens - 1) * self.decode_seconds(1.0)
+        decode_s = self.gaps * self.decode_seconds(1.0)
         return 0.9 * (min(prefill_s, alone_s) + decode_s)
 
     def _crowded_residence(self, residents: float) -> float:
         """A guess of a request's time: decode beside everybody, prompts taking turns."""
         demand, room = self.demand, self.room(residents)
         turns_s = residents * demand.computed_tokens / room * self.mixed_seconds(0, room)
-        return turns_s + (demand.output_tokens - 1) * self.decode_seconds(residents)
+        return turns_s + self.gaps * self.decode_seconds(residents)
 
     def _slowest(self, rhythm: _Rhythm) -> float:
         """99th percentile of the steps a decoding request is in."""

@@ -13,6 +13,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
+from scheduler_reader.capacity.constants import Spread
 from scheduler_reader.performance import kernels
 from scheduler_reader.performance.host import HostOverhead
 from scheduler_reader.performance.kernels import Collectives, Experts, Gemm, KernelTime
@@ -38,7 +39,8 @@ class AttentionCost(NamedTuple):
     """Attention of `layers` equal layers, all layers together.  Seconds by unit.
 
     A decode token costs `decode_sequence_s` and `decode_token_s` for each token of its context
-    (`kv_token_s` at the full bandwidth);
+    (`kv_token_s` at the full bandwidth), or `decode_pair_s` for each pair of query and key, whichever
+    is more;
     prefill costs `prefill_pair_s` for each (query, key) pair, `prefill_token_s` for each computed
     and `prefill_cached_s` for each token it looks back on.
     """
@@ -47,6 +49,7 @@ class AttentionCost(NamedTuple):
     decode_fixed_s: float
     decode_sequence_s: float
     decode_token_s: float
+    decode_pair_s: float
     kv_token_s: float
     prefill_fixed_s: float
     prefill_pair_s: float
@@ -54,12 +57,30 @@ class AttentionCost(NamedTuple):
     prefill_cached_s: float
 
 
+class Speculation(NamedTuple):
+    """What speculative decoding adds to a step: up to `drafts` tokens a decoding sequence, checked at
+    once; `proposed` of them on average.
+
+    `draft` is a pass of what makes the drafts, None where no pass is needed; the first pass takes
+    all tokens of the step, the others one a sequence.  `acceptance` is what a step yields of a
+    sequence, in tokens; `step_s` is the host's time for checking.
+    """
+
+    method: str
+    drafts: int
+    proposed: float
+    acceptance: Spread
+    draft: StepModel | None
+    step_s: float
+    is_stated: bool = False  # the workload states the acceptance
+
+
 @dataclass(frozen=True, slots=True)
 class StepModel:
     """What `step_parts` needs, built once by `build.build_step_model`.
 
     `scale` multiplies every time: the low and high end of the uncertainty are copies with another
-    scale (`scaled`).  `batches_in_flight` is the pipeline depth: a batch is split over it.
+    scale (`ends`).  `batches_in_flight` is the pipeline depth: a batch is split over it.
     """
 
     gemms: tuple[Gemm, ...]
@@ -75,6 +96,8 @@ class StepModel:
     spread: float
     not_modeled: tuple[str, ...]
     activation_token_s: float = 0.0  # of a layer's small kernels
+    speculation: Speculation | None = None
+    token_unit: float = 1.0  # tokens that one token of a caller stands for
     scale: float = 1.0
     _by_tokens: dict[float, tuple[float, float, float]] = field(
         default_factory=dict, repr=False, compare=False
@@ -84,6 +107,36 @@ class StepModel:
     def scaled(self, scale: float) -> StepModel:
         """The same engine with every step `scale` times as long."""
         return replace(self, scale=scale)
+
+    def ends(self) -> tuple[StepModel, StepModel]:
+        """The slow and the fast end of the uncertainty: of step times, and of what drafts yield."""
+        slow, fast = self.scaled(1 + self.spread), self.scaled(1 - self.spread)
+        spec = self.speculation
+        if spec is None:
+            return slow, fast
+        return slow._accepting(spec.acceptance.low), fast._accepting(spec.acceptance.high)
+
+    def accepting(self, tokens: float | None) -> StepModel:
+        """The engine under traffic of which a step yields so many tokens; None: nobody states it."""
+        if tokens is None or self.speculation is None:
+            return self
+        stated = self._accepting(min(tokens, self.speculation.drafts + 1.0))
+        assert stated.speculation is not None
+        return replace(stated, speculation=stated.speculation._replace(is_stated=True))
+
+    def _accepting(self, tokens: float) -> StepModel:
+        assert self.speculation is not None
+        return replace(self, speculation=self.speculation._replace(acceptance=Spread.exact(tokens)))
+
+    @property
+    def queries(self) -> float:
+        """Tokens that a step runs of a decoding sequence: one, and its drafts."""
+        return 1 + self.speculation.proposed if self.speculation else 1.0
+
+    @property
+    def acceptance(self) -> float:
+        """Tokens that a step yields of a decoding sequence, on average."""
+        return self.speculation.acceptance.best if self.speculation else 1.0
 
     def step_seconds(
         self,
@@ -101,20 +154,23 @@ class StepModel:
         prefill_chunks: Iterable[tuple[float, float]] = (),
         copies: float = 1.0,
     ) -> StepParts:
-        """Seconds of a step that decodes one token for each of `decode_seqs` sequences, whose
-        contexts sum to `decode_context_tokens`, and computes `prefill_chunks` (tokens, depth),
-        each `copies` times.
+        """Seconds of a step that decodes each of `decode_seqs` sequences, whose contexts sum to
+        `decode_context_tokens`, and computes `prefill_chunks` (tokens, depth), each `copies` times.
 
-        Every sequence of the step is sampled, a partial prompt included (vLLM V1,
+        A sequence is decoded by one token, and by its drafts.  Every sequence of the step is sampled, a partial prompt included (vLLM V1,
         v1/worker/gpu_model_runner.py, logits_indices).  An empty step takes no time.
         """
         share = 1.0 / self.batches_in_flight
         seqs = decode_seqs * share
-        chunks = [(tokens * share, depth) for tokens, depth in prefill_chunks]
-        tokens = seqs + copies * sum(chunk[0] for chunk in chunks)
+        unit = self.token_unit
+        decode_context_tokens *= unit
+        given = [(tokens * unit, depth * unit) for tokens, depth in prefill_chunks]
+        chunks = [(tokens * share, depth) for tokens, depth in given]
+        rows = seqs * self.queries
+        tokens = rows + copies * sum(chunk[0] for chunk in chunks)
         if tokens <= 0:
             return StepParts(0.0, 0.0, 0.0, 0.0)
-        samples = seqs + copies * len(chunks)
+        samples = rows + copies * len(chunks)
         memory, compute, communication = self._tokens(tokens if chunks else self._padded(tokens))
         output = self._samples(samples)
         memory += self.layers * max(self.host.layer_s, tokens * self.activation_token_s)
@@ -124,27 +180,39 @@ class StepModel:
             compute += output.seconds
         for cost in self.attention:
             if seqs > 0:
-                memory += _decode_attention(cost, seqs, decode_context_tokens * share)
+                context = decode_context_tokens * share
+                memory += _decode_attention(cost, seqs, context, self.queries)
             if chunks:
                 compute += cost.prefill_fixed_s + copies * _prefill_attention(cost, chunks)
-        host = self.host.step_s + samples * self.host.sequence_s
+        host = self.host.step_s + (seqs + copies * len(chunks)) * self.host.sequence_s
         if self.is_eager:
             launches = self.layers * self.host.eager_layer_s
             host += max(0.0, launches - memory - compute - communication)
+        if self.speculation is not None:
+            host += self.speculation.step_s
+            drafted = _drafted(self.speculation, decode_seqs, decode_context_tokens, given, copies)
+            memory, compute, communication, host = (
+                own + more
+                for own, more in zip((memory, compute, communication, host), drafted, strict=True)
+            )
         scale = self.scale
         return StepParts(memory * scale, compute * scale, communication * scale, host * scale)
 
     def bandwidth_floor_s(self, context_tokens: float) -> float:
         """Seconds to read the weights of one decode step and `context_tokens` of KV cache once, at
-        the full memory bandwidth: no token of a single stream can come faster.
+        the full memory bandwidth, by what it yields: no token of a single stream can come faster.
         """
-        weights_s = sum(gemm.floor_s for gemm in (*self.gemms, self.output))
+        read_s = sum(gemm.floor_s for gemm in (*self.gemms, self.output))
         if self.experts is not None:
-            weights_s += kernels.expert_weight_seconds(self.experts, 1.0)
-        return weights_s + sum(
+            read_s += kernels.expert_weight_seconds(self.experts, 1.0)
+        read_s += sum(
             min(context_tokens, cost.window or context_tokens) * cost.kv_token_s
             for cost in self.attention
         )
+        spec = self.speculation
+        if spec is not None and spec.draft is not None:
+            read_s += spec.drafts * spec.draft.bandwidth_floor_s(context_tokens)
+        return read_s / self.acceptance
 
     def _padded(self, tokens: float) -> float:
         """A decode batch runs as the next larger captured CUDA graph, where there is one."""
@@ -173,12 +241,34 @@ class StepModel:
         return memory, sum(time.seconds for time in times) - memory, communication
 
 
-def _decode_attention(cost: AttentionCost, seqs: float, context_tokens: float) -> float:
+def _drafted(
+    spec: Speculation,
+    seqs: float,
+    context_tokens: float,
+    chunks: list[tuple[float, float]],
+    copies: float,
+) -> StepParts:
+    """The passes that make the next drafts of every sequence of the step.
+
+    Neglected: that the first pass also takes the drafts that were accepted.
+    """
+    if spec.draft is None:
+        return StepParts(0.0, 0.0, 0.0, 0.0)
+    first = spec.draft.step_parts(seqs, context_tokens, chunks, copies)
+    if spec.drafts == 1:
+        return first
+    context_tokens += copies * sum(tokens + depth for tokens, depth in chunks)
+    later = spec.draft.step_parts(seqs + copies * len(chunks), context_tokens)
+    return StepParts(*(a + (spec.drafts - 1) * b for a, b in zip(first, later, strict=True)))
+
+
+def _decode_attention(
+    cost: AttentionCost, seqs: float, context_tokens: float, queries: float
+) -> float:
     if cost.window is not None:
         context_tokens = min(context_tokens, seqs * cost.window)
-    return (
-        cost.decode_fixed_s + seqs * cost.decode_sequence_s + context_tokens * cost.decode_token_s
-    )
+    token_s = max(cost.decode_token_s, queries * cost.decode_pair_s)
+    return cost.decode_fixed_s + seqs * cost.decode_sequence_s + context_tokens * token_s
 
 
 def _prefill_attention(cost: AttentionCost, chunks: list[tuple[float, float]]) -> float:

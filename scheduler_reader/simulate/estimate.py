@@ -17,6 +17,7 @@ from scheduler_reader.performance.estimate import Latency, PerformanceEstimate
 from scheduler_reader.resolve.engine import ResolvedEngine
 from scheduler_reader.simulate.arrivals import Source
 from scheduler_reader.simulate.crowded import run_crowded
+from scheduler_reader.simulate.drafts import InUnits, counted, in_tokens, objectives
 from scheduler_reader.simulate.event_driven import NotPlainError, is_plain, run_event_driven
 from scheduler_reader.simulate.metrics import Metrics, measure
 from scheduler_reader.simulate.percentiles import Distribution
@@ -58,7 +59,9 @@ def simulated_estimate(
         return _unsimulated(instant, str(error))
     except UsageError as error:
         return _unsimulated(instant, str(error))
-    metrics = measure(result, slo, frontend_s=setup.value.frontend_s)
+    unit = setup.value.step_model.acceptance
+    metrics = measure(result, objectives(slo, unit), frontend_s=setup.value.frontend_s)
+    metrics = in_tokens(metrics, unit)
     if metrics.unfinished or metrics.ttft_ms is None:
         return _unsimulated(instant, "some requests are never scheduled")
     return Known(_merged(instant.value, result, metrics, setup.value), ORIGIN)
@@ -87,10 +90,12 @@ def _unsimulated(instant: Known[PerformanceEstimate], reason: str) -> Known[Perf
 def _run(setup: Setup) -> SimulationResult:
     """Without a cache nothing is shared, whatever the prompts have in common."""
     workload = replace(setup.workload, prefix_cache_hit_rate=0.0, shared_prefix_tokens=0)
-    config, release, model = setup.config, setup.release, setup.step_model
+    units = counted(setup)
+    config, release, model = units.config, units.release, units.step_model
 
     def requests() -> Source:
-        return source(workload, config.max_model_len, setup.ramp_s)
+        arrivals = source(workload, setup.config.max_model_len, setup.ramp_s)
+        return InUnits(arrivals, model.acceptance) if model.speculation else arrivals
 
     try:
         return run_event_driven(config, release, model, requests())

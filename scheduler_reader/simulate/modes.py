@@ -9,13 +9,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 from enum import StrEnum
-from math import inf
+from math import ceil, inf
 from typing import NamedTuple
 
 from scheduler_reader.knowledge.versions import Release, latest
 from scheduler_reader.simulate.arrivals import Source
 from scheduler_reader.simulate.behaviour import behaviour_of
 from scheduler_reader.simulate.config import EngineConfig
+from scheduler_reader.simulate.drafts import InUnits, counted, in_tokens, objectives
 from scheduler_reader.simulate.metrics import Metrics, measure
 from scheduler_reader.simulate.result import SimulationResult
 from scheduler_reader.simulate.service import serve
@@ -87,8 +88,12 @@ def run_mode(
 ) -> ModeRun:
     """Run one mode on the workload of a setup.  Rates are those of all replicas."""
 
+    drafted, unit = setup, setup.step_model.acceptance
+    setup = counted(setup)
+
     def requests() -> Source:
-        return watch(source(setup.workload, setup.config.max_model_len, setup.ramp_s))
+        sent = watch(source(setup.workload, drafted.config.max_model_len, drafted.ramp_s))
+        return InUnits(sent, unit) if unit > 1 else sent
 
     record = bounds.requests <= MOST_RECORDED
     if mode is Mode.naive:
@@ -105,7 +110,8 @@ def run_mode(
     if mode is Mode.chunked:
         config, release = replace(setup.config, enable_chunked_prefill=True), setup.release
     else:
-        config, release, notes = unchunked(setup, bounds)
+        longest = bounds._replace(request_tokens=ceil(bounds.request_tokens / unit) + 1)
+        config, release, notes = unchunked(setup, longest if unit > 1 else bounds)
     if record:
         result = run_stepwise(
             config,
@@ -148,12 +154,14 @@ def unchunked(setup: Setup, bounds: Bounds) -> tuple[EngineConfig, Release, tupl
 def _windowed(mode: Mode, run: WindowedRun, setup: Setup, slo: Slo) -> ModeRun:
     waste = 1 - run.filled_slots / run.reserved_slots if run.reserved_slots else 0.0
     padding = 1 - run.useful_tokens / run.computed_tokens if run.computed_tokens else 0.0
-    metrics = measure(run.result, slo, frontend_s=setup.frontend_s, kv_waste=waste)
+    unit = setup.step_model.token_unit
+    objective = objectives(slo, unit)
+    metrics = measure(run.result, objective, frontend_s=setup.frontend_s, kv_waste=waste)
     return ModeRun(
         mode=mode,
         result=run.result,
-        metrics=metrics.times(setup.replicas),
-        output_tokens=run.output_tokens,
+        metrics=in_tokens(metrics, unit).times(setup.replicas),
+        output_tokens=_in_tokens(run.output_tokens, metrics.finished, unit),
         padding_waste=padding,
         prefill_s=run.prefill_s,
         decode_s=run.decode_s,
@@ -165,7 +173,8 @@ def _served(
     mode: Mode, result: SimulationResult, setup: Setup, slo: Slo, notes: tuple[str, ...]
 ) -> ModeRun:
     """Decode is what the steps would take with their mean batch alone; prefill is the rest."""
-    metrics = measure(result, slo, frontend_s=setup.frontend_s)
+    unit = setup.step_model.token_unit
+    metrics = measure(result, objectives(slo, unit), frontend_s=setup.frontend_s)
     tokens = decoded = looked_back = 0
     for record in result.records:
         output = record.output_tokens
@@ -179,11 +188,16 @@ def _served(
     return ModeRun(
         mode=mode,
         result=result,
-        metrics=metrics.times(setup.replicas),
+        metrics=in_tokens(metrics, unit).times(setup.replicas),
         padding_waste=0.0,
-        output_tokens=tokens,
+        output_tokens=_in_tokens(tokens, metrics.finished, unit),
         prefill_s=result.busy_s - decode_s,
         decode_s=decode_s,
         decode_seqs=seqs,
         notes=notes,
     )
+
+
+def _in_tokens(units: int, requests: int, unit: float) -> int:
+    """Output tokens of a run in units: the first of each request is one token."""
+    return round(requests + (units - requests) * unit)

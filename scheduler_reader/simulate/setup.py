@@ -37,7 +37,8 @@ class Setup(NamedTuple):
         """How long a request takes beside all others: a steady start is spread over that time."""
         seats = min(self.workload.concurrency or 1, self.config.active_limit)
         prompt, output = self.workload.input_tokens.mean, self.workload.output_tokens.mean
-        return output * self.step_model.step_seconds(seats, seats * (prompt + output / 2))
+        steps = output / self.step_model.acceptance
+        return steps * self.step_model.step_seconds(seats, seats * (prompt + output / 2))
 
 
 def set_up(engine: ResolvedEngine, plan: CapacityPlan, workload: Workload) -> Value[Setup]:
@@ -59,11 +60,11 @@ def set_up(engine: ResolvedEngine, plan: CapacityPlan, workload: Workload) -> Va
     setup = Setup(
         config=config.value,
         release=engine.release,
-        step_model=step.value,
+        step_model=step.value.accepting(workload.acceptance_length),
         workload=share,
         replicas=parallel.value.data,
         frontend_s=frontend_seconds(),
-        notes=_notes(engine, step.value, parallel.value.data),
+        notes=_notes(engine, step.value.accepting(workload.acceptance_length), parallel.value.data),
     )
     return Known(setup, Origin("derived", "resolved settings and capacity plan"))
 
@@ -129,9 +130,10 @@ def _notes(engine: ResolvedEngine, step: StepModel, replicas: int) -> tuple[str,
         "layers with windows or states: blocks of all their groups are counted as one pool": any(
             cost.window is not None for cost in step.attention
         ),
-        "speculative decoding is left out: what is accepted depends on the traffic": optional(
-            engine, "speculative_config", None
-        )
-        is not None,
+        f"every step yields {step.acceptance:.2f} tokens of a request with its drafts, the mean; "
+        "a timeline counts in such units": step.speculation is not None,
+        "speculative decoding is left out: what this method costs and yields is not known": (
+            step.speculation is None and optional(engine, "speculative_method", None) is not None
+        ),
     }
     return tuple(note for note, applies in notes.items() if applies)
