@@ -33,7 +33,7 @@ class Walk:
         for path in self._files(self.root):
             content = self.candidate(path)
             if content is not None:
-                yield path, content
+                yield path.removeprefix("./"), content
 
     def candidate(self, path: str) -> bytes | None:
         """The content of a file that may serve vLLM; None, and counted as skipped, otherwise."""
