@@ -194,6 +194,10 @@ class Replica(NamedTuple):
         slowest_s = self._slowest(rhythm)
         # One prompt in a hundred shares its step with as many others as the slowest step holds.
         crowded_s = max(0.0, slowest_s - rhythm.mixed_s) / log(100)
+        # A request comes while a step runs, more likely a long one.
+        others = 0.5 * min(rhythm.beside, 1.0)
+        decoding_s = others * (1 - mixed_time) * rhythm.decode_s
+        prefilling_s = others * mixed_time * rhythm.mixed_s
         return OperatingPoint(
             requests_per_s=rate,
             decode_seqs=rhythm.seqs,
@@ -203,7 +207,7 @@ class Replica(NamedTuple):
             mixed_share=rhythm.mixed_share,
             itl_s=rhythm.itl_s,
             prefill_s=rhythm.residence_s - gaps * rhythm.itl_s - rhythm.wait_s,
-            prefill_wait_s=max(rhythm.wait_s, crowded_s),
+            prefill_wait_s=max(rhythm.wait_s, crowded_s, prefilling_s) + decoding_s,
             residence_s=rhythm.residence_s,
             parts=self._parts(rhythm, mixed_time),
         )

@@ -91,10 +91,19 @@ class OpenLoop:
 class ClosedLoop:
     """`concurrency` clients, each of which sends its next request when its last one is through.
 
-    The first requests come together (a burst), or evenly over `ramp_s` seconds.
+    The first requests come together (a burst), or evenly over `ramp_s` seconds.  A client's next
+    request reaches the engine `turnaround_s` after its last one ended there: by then the step that
+    began meanwhile has to end first.
     """
 
-    def __init__(self, requests: Iterable[Arrival], concurrency: int, ramp_s: float = 0.0) -> None:
+    def __init__(
+        self,
+        requests: Iterable[Arrival],
+        concurrency: int,
+        ramp_s: float = 0.0,
+        turnaround_s: float = 0.0,
+    ) -> None:
+        self._turnaround_s = turnaround_s
         self._requests: Iterator[Arrival] = iter(requests)
         self._head = next(self._requests, None)
         self._idle = [client * ramp_s / concurrency for client in range(concurrency)]
@@ -114,7 +123,7 @@ class ClosedLoop:
         return arrival._replace(time_s=time_s)
 
     def finished(self, time_s: float) -> None:
-        """A client is free at `time_s`."""
-        heappush(self._idle, time_s)
+        """A client has its last token at `time_s`, and sends the next request."""
+        heappush(self._idle, time_s + self._turnaround_s)
         if self._head:
             self.next_s = self._idle[0]

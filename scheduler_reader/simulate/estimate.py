@@ -94,7 +94,8 @@ def _run(setup: Setup) -> SimulationResult:
     config, release, model = units.config, units.release, units.step_model
 
     def requests() -> Source:
-        arrivals = source(workload, setup.config.max_model_len, setup.ramp_s)
+        length = setup.config.max_model_len
+        arrivals = source(workload, length, setup.ramp_s, setup.frontend_s)
         return InUnits(arrivals, model.acceptance) if model.speculation else arrivals
 
     try:

@@ -92,7 +92,8 @@ def run_mode(
     setup = counted(setup)
 
     def requests() -> Source:
-        sent = watch(source(setup.workload, drafted.config.max_model_len, drafted.ramp_s))
+        length = drafted.config.max_model_len
+        sent = watch(source(setup.workload, length, drafted.ramp_s, setup.frontend_s))
         return InUnits(sent, unit) if unit > 1 else sent
 
     record = bounds.requests <= MOST_RECORDED

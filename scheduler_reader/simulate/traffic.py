@@ -18,18 +18,22 @@ TURNS = 10  # requests of one conversation: all but the first find its prefix in
 SHARED_GROUP = 0  # the prefix group of `shared_prefix_tokens`
 
 
-def source(workload: Workload, max_model_len: int, ramp_s: float = 0.0) -> Source:
+def source(
+    workload: Workload, max_model_len: int, ramp_s: float = 0.0, turnaround_s: float = 0.0
+) -> Source:
     """The workload's requests under its load protocol.
 
     A request cannot be longer than `max_model_len`: its output is cut there, and a prompt that
     leaves no room for one output token is never sent (vLLM answers it with an error).  With
     `start: steady`, the first requests of a closed loop come evenly over `ramp_s` seconds.
+    `turnaround_s` passes between the end of a client's request and the arrival of its next one.
     """
     requests = _fitted(_requests(workload), max_model_len)
     if workload.protocol == "open-loop":
         return OpenLoop(requests)
     assert workload.concurrency is not None
-    return ClosedLoop(requests, workload.concurrency, 0.0 if workload.start == "burst" else ramp_s)
+    ramp_s = 0.0 if workload.start == "burst" else ramp_s
+    return ClosedLoop(requests, workload.concurrency, ramp_s, turnaround_s)
 
 
 def _requests(workload: Workload) -> Iterator[Arrival]:

@@ -109,6 +109,14 @@ def test_a_closed_loop_sends_when_a_request_is_through():
     assert clients.is_exhausted and clients.next_s == inf
 
 
+def test_the_next_request_of_a_client_takes_its_way_to_the_engine():
+    workload = load(protocol="closed-loop", concurrency=2, start="burst", num_requests=3)
+    clients = source(workload, 8192, turnaround_s=0.012)
+    assert [clients.take().time_s, clients.take().time_s] == [0, 0]
+    clients.finished(3.0)
+    assert clients.next_s == 3.012
+
+
 def test_a_steady_start_spreads_the_first_requests():
     workload = load(protocol="closed-loop", concurrency=4, start="steady", num_requests=4)
     clients = source(workload, 8192, ramp_s=8.0)
