@@ -20,6 +20,7 @@ COMMANDS = {
     "simulate": ("simulate", "simulate"),
     "upgrade": ("upgrade", "upgrade"),
     "compat": ("compat", "compat"),
+    "budgets": ("budgets", "budgets"),
     "explain": ("explain", "app"),
     "fragmentation": ("fragmentation", "fragmentation"),
     "schema": ("schema", "schema"),

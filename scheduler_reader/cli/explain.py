@@ -1,4 +1,4 @@
-"""`sched-reader explain`: a rule, a flag or a term.
+"""`sched-reader explain`: a rule, a flag, a term or a quoted figure.
 
 A flag may be written as it is typed (`--max-num-seqs`), so options that are not ours are words.
 """
@@ -25,12 +25,17 @@ def explain(
     word: Annotated[
         str,
         typer.Argument(
-            metavar="CODE|FLAG|TERM", help="MEM101, --max-num-seqs, TTFT …", show_default=False
+            metavar="CODE|FLAG|TERM|CLAIM",
+            help="MEM101, --max-num-seqs, TTFT, naive-loop …",
+            show_default=False,
         ),
     ],
     format: Annotated[Format, typer.Option("--format", help="What stdout gets.")] = Format.terminal,
 ) -> None:
-    """Explain a rule, a flag (what it controls, its default by release and hardware) or a term."""
+    """Explain a rule, a flag (what it controls, its default by release and hardware) or a term.
+
+    A claim is a figure that is quoted everywhere (`list claims`): it is computed, case by case.
+    """
     from scheduler_reader.explain.lookup import explain as look_up
 
     found = look_up(word)

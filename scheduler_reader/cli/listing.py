@@ -21,7 +21,7 @@ class Format(StrEnum):
 FormatOption = Annotated[Format, typer.Option("--format", help="What stdout gets.")]
 app = typer.Typer(
     name="list",
-    help="What is known: GPUs, models, vLLM releases, flags, rules, workloads.",
+    help="What is known: GPUs, models, vLLM releases, flags, rules, workloads, quoted figures.",
     add_completion=False,
 )
 
@@ -147,6 +147,22 @@ def workloads(format: FormatOption = Format.terminal) -> None:
         for load in known
     ]
     _print_table("Workloads", ("name", "protocol", "input tokens", "output tokens"), rows)
+
+
+@app.command()
+def claims(format: FormatOption = Format.terminal) -> None:
+    """Figures that are quoted everywhere; `explain NAME` checks one."""
+    from scheduler_reader.claims.claim import all_claims
+
+    known = all_claims()
+    if format is Format.json:
+        entries = [
+            {"name": one.name, "says": one.says, "at_least": one.least, "at_most": one.most}
+            for one in known
+        ]
+        _print_json({"claims": entries})
+        return
+    _print_table("Quoted figures", ("name", "says"), [(one.name, one.says) for one in known])
 
 
 def _print_json(data: Any) -> None:

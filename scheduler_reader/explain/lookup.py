@@ -1,10 +1,11 @@
-"""What a word means: a rule, a flag, a term, or a flag and a term at once."""
+"""What a word means: a rule, a flag, a term, a quoted figure, or a flag and a term at once."""
 
 from __future__ import annotations
 
 from difflib import get_close_matches
 from typing import TypeAlias
 
+from scheduler_reader.claims.claim import Verdict, claim_names, find_claim
 from scheduler_reader.data import json_file
 from scheduler_reader.errors import UsageError
 from scheduler_reader.explain.flags import FlagExplanation, explain_flag, find_flag
@@ -12,7 +13,7 @@ from scheduler_reader.explain.rules import RuleExplanation, explain_rule, find_r
 from scheduler_reader.explain.terms import Term, all_terms, find_term, plain
 from scheduler_reader.rule_engine import all_rules
 
-Explanation: TypeAlias = RuleExplanation | FlagExplanation | Term
+Explanation: TypeAlias = RuleExplanation | FlagExplanation | Term | Verdict
 
 
 def explain(word: str) -> tuple[Explanation, ...]:
@@ -23,6 +24,11 @@ def explain(word: str) -> tuple[Explanation, ...]:
     rule = find_rule(word)
     if rule is not None:
         return (explain_rule(rule),)
+    claim = find_claim(word)
+    if claim is not None:
+        from scheduler_reader.claims.check import check_claim
+
+        return (check_claim(claim),)
     flag, term = find_flag(word), None if word.startswith("-") else find_term(word)
     found: list[Explanation] = []
     if flag is not None:
@@ -30,7 +36,9 @@ def explain(word: str) -> tuple[Explanation, ...]:
     if term is not None:
         found.append(term)
     if not found:
-        raise UsageError(f"{word!r} is no rule, flag or term that is known; {_nearest(word)}")
+        raise UsageError(
+            f"{word!r} is no rule, flag, term or claim that is known; {_nearest(word)}"
+        )
     return tuple(found)
 
 
@@ -38,11 +46,11 @@ def _nearest(word: str) -> str:
     known = {plain(name): name for name in _names()}
     close = get_close_matches(plain(word), list(known), n=3, cutoff=0.6)
     if not close:
-        return "see `list rules` and `list flags`"
+        return "see `list rules`, `list flags` and `list claims`"
     return f"did you mean {', '.join(known[name] for name in close)}?"
 
 
 def _names() -> list[str]:
     terms = [name for term in all_terms() for name in (term.name, *term.also)]
     rules = [name for rule in all_rules() for name in (rule.code, rule.name)]
-    return [*rules, *json_file("flags.json")["flags"], *terms]
+    return [*rules, *json_file("flags.json")["flags"], *terms, *claim_names()]

@@ -1,4 +1,4 @@
-"""`explain --format json`: rules, flags and terms for machines."""
+"""`explain --format json`: rules, flags, terms and quoted figures for machines."""
 
 from __future__ import annotations
 
@@ -6,11 +6,13 @@ import json
 from collections.abc import Sequence
 from typing import Any
 
+from scheduler_reader.claims.claim import CaseAnswer, Verdict
 from scheduler_reader.explain.flags import FlagExplanation
 from scheduler_reader.explain.lookup import Explanation
 from scheduler_reader.explain.rules import RuleExplanation
 from scheduler_reader.explain.terms import Term
 from scheduler_reader.report.plain import plain
+from scheduler_reader.value import Unknown
 
 
 def render(explanations: Sequence[Explanation]) -> str:
@@ -24,6 +26,8 @@ def _one(explanation: Explanation) -> dict[str, Any]:
         return _rule(explanation)
     if isinstance(explanation, FlagExplanation):
         return _flag(explanation)
+    if isinstance(explanation, Verdict):
+        return _verdict(explanation)
     return _term(explanation)
 
 
@@ -101,3 +105,33 @@ def _term(term: Term) -> dict[str, Any]:
         "flags": term.flags,
         "source": term.source,
     }
+
+
+def _verdict(verdict: Verdict) -> dict[str, Any]:
+    claim = verdict.claim
+    return {
+        "kind": "claim",
+        "claim": claim.name,
+        "says": claim.says,
+        "measure": claim.measure,
+        "quoted": {"at_least": claim.least, "at_most": claim.most},
+        "verdict": verdict.sentence,
+        "cases": [_case(answer) for answer in verdict.answers],
+        "but": claim.but,
+        "source": claim.source,
+    }
+
+
+def _case(answer: CaseAnswer) -> dict[str, Any]:
+    case, measured = answer.case, answer.measured
+    said = {
+        "case": case.label,
+        "answer": answer.answer,
+        "engine": case.arguments or None,
+        "vllm_version": case.release,
+        "gpu": case.gpu,
+        "workload": case.workload.as_file() if case.arguments else None,
+    }
+    if isinstance(measured, Unknown):
+        return said | {"value": measured, "low": None, "high": None, "beside": ""}
+    return said | measured._asdict()

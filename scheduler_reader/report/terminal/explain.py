@@ -1,4 +1,4 @@
-"""A rule, a flag or a term for people: `sched-reader explain`."""
+"""A rule, a flag, a term or a quoted figure for people: `sched-reader explain`."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import json
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
+from scheduler_reader.claims.claim import Verdict
 from scheduler_reader.explain.defaults import DefaultRow
 from scheduler_reader.explain.flags import FlagExplanation, FlagRange
 from scheduler_reader.explain.lookup import Explanation
@@ -47,6 +48,10 @@ def _one(explanation: Explanation) -> Iterator[Block]:
         yield from _rule(explanation)
     elif isinstance(explanation, FlagExplanation):
         yield from _flag(explanation)
+    elif isinstance(explanation, Verdict):
+        from scheduler_reader.report.terminal import claim
+
+        yield from claim.blocks(explanation)
     else:
         yield from _term(explanation)
 

@@ -1,0 +1,1 @@
+"""Figures that are quoted everywhere, recomputed by the stages that read a configuration."""
