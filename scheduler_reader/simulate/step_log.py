@@ -48,7 +48,7 @@ class StepLog:
                 Progression(seconds, growth, following - first, receivers)
                 for first, following, seconds, growth, receivers in zip(
                     self._first,
-                    [*self._first[1:], self._end],
+                    [*self._first, self._end][1:],
                     self._seconds,
                     self._growth,
                     self._receivers,

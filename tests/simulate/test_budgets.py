@@ -86,3 +86,8 @@ def test_an_objective_nobody_can_keep_has_no_right_budget(served: Served) -> Non
 
 def test_an_unknown_model_is_said(served: Served) -> None:
     assert isinstance(compare_budgets(served("nobody/knows-this")[0], LOAD, Slo()), Unknown)
+
+
+def test_requests_that_are_longer_than_the_model_takes_do_not_end_the_run(served: Served) -> None:
+    found = table(served, "meta-llama/Llama-3.1-8B-Instruct --max-model-len 4096", Slo())
+    assert all(one.estimate is not None for one in found.budgets)
