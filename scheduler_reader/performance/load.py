@@ -60,10 +60,16 @@ class Load(NamedTuple):
         workload = self.workload
         assert workload.concurrency is not None
         together = min(workload.concurrency, workload.num_requests) / self.replicas
-        residents = min(max(together, 1.0), self.seats)
+        clients = max(together, 1.0)
+        residents = min(clients, self.seats)
         replica, preempted = self._preempting(together)
         point = replica.flow(residents)
-        queued = max(together, 1.0) - residents
+        # Between two requests a client is nowhere in the engine.
+        if clients <= self.seats:
+            residents = clients / (1 + frontend_seconds() / point.residence_s)
+            point = replica.flow(residents)
+        away = point.requests_per_s * frontend_seconds()
+        queued = max(0.0, clients - away - residents)
         queue_s = queued / point.requests_per_s
         burst = self._burst(residents, together)
         waiting = WaitingTime(

@@ -89,7 +89,7 @@ def test_published_runs_of_70b_on_two_h100(estimate, concurrency, prompt, output
 def test_seats_make_the_rest_wait(estimate):
     few = estimate(LLAMA_8B + " --max-num-seqs 8", closed(128, 512, 256))
     assert few.running == pytest.approx(8)
-    assert few.waiting == pytest.approx(120)
+    assert few.waiting == pytest.approx(120, abs=0.1)  # less those on their way to the engine
     assert few.ttft_ms.mean > 5_000
 
 
