@@ -17,6 +17,15 @@ from scheduler_reader.workload import Workload
 BUDGET_FACTORS = (0.125, 0.25, 0.5, 2)
 SMALLEST_BUDGET = 256
 
+CUDA_GRAPHS = "CUDA graphs take the launch of every kernel off the CPU"
+OVERLAP = "the next step is scheduled while the GPU works on this one"
+CHUNKED_PREFILL = "a long prompt is cut into slices that share steps with decodes"
+FP8_CACHE = "one byte instead of two a cached value, twice the KV blocks"
+SMALLER_BUDGET = "shorter steps: a prompt holds up the other streams for less time"
+LARGER_BUDGET = "fewer steps a prompt, each reading all weights once"
+MORE_RANKS = "weights and KV cache are split over more GPUs"
+MORE_REPLICAS = "more replicas of fewer ranks spend less of their time on all-reduces"
+
 
 class Change(NamedTuple):
     """Settings to set together; `watch` is a metric of `metric_names.yaml`."""
@@ -42,8 +51,7 @@ def lossy_changes(engine: ResolvedEngine) -> Iterator[Change]:
     if _known(engine, "kv_cache_dtype") in ("auto", "bfloat16", "float16"):
         yield Change(
             {"kv_cache_dtype": "fp8"},
-            "one byte instead of two a cached value, twice the KV blocks; accuracy-relevant: "
-            "evaluate the model's answers before use",
+            f"{FP8_CACHE}; accuracy-relevant: evaluate the model's answers before use",
             "kv_cache_usage",
         )
 
@@ -78,19 +86,19 @@ def _switches(engine: ResolvedEngine) -> Iterator[Change]:
     if _known(engine, "enforce_eager") is True:
         yield Change(
             {"enforce_eager": False},
-            "CUDA graphs take the launch of every kernel off the CPU",
+            CUDA_GRAPHS,
             "inter_token_latency",
         )
     if _known(engine, "async_scheduling") is False and engine.is_set("async_scheduling"):
         yield Change(
             {"async_scheduling": True},
-            "the next step is scheduled while the GPU works on this one",
+            OVERLAP,
             "inter_token_latency",
         )
     if _known(engine, "enable_chunked_prefill") is False:
         yield Change(
             {"enable_chunked_prefill": True, "max_num_batched_tokens": 2048},
-            "a long prompt is cut into slices that share steps with decodes",
+            CHUNKED_PREFILL,
             "inter_token_latency",
         )
 
@@ -137,11 +145,9 @@ def _token_budgets(engine: ResolvedEngine, workload: Workload) -> Iterator[Chang
         budget = int(current * factor)
         if budget < max(SMALLEST_BUDGET, seats):
             continue
-        smaller = "shorter steps: a prompt holds up the other streams for less time"
-        larger = "fewer steps a prompt, each reading all weights once"
         yield Change(
             {"max_num_batched_tokens": budget},
-            smaller if factor < 1 else larger,
+            SMALLER_BUDGET if factor < 1 else LARGER_BUDGET,
             "inter_token_latency" if factor < 1 else "time_to_first_token",
         )
 
@@ -161,14 +167,13 @@ def _parallel_sizes(engine: ResolvedEngine) -> Iterator[Change]:
     if 2 * tensor * data * pipeline <= gpus and heads % (2 * tensor) == 0:
         yield Change(
             {"tensor_parallel_size": 2 * tensor},
-            f"{gpus} GPUs are there and {tensor * data * pipeline} are used: weights and KV cache "
-            "are split over twice as many",
+            f"{gpus} GPUs are there and {tensor * data * pipeline} are used: {MORE_RANKS}",
             "inter_token_latency",
         )
     if tensor > 1 and tensor % 2 == 0:
         yield Change(
             {"tensor_parallel_size": tensor // 2, "data_parallel_size": data * 2},
-            "two replicas of half the ranks spend less of their time on all-reduces",
+            MORE_REPLICAS,
             "generation_tokens",
         )
 

@@ -1,0 +1,192 @@
+"""One engine's search from end to end: from the objective that holds to the ordered changes."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Generator, Sequence
+from itertools import pairwise
+from typing import Any, NamedTuple
+
+from scheduler_reader.capacity import plan_capacity
+from scheduler_reader.diagnose.objective import WORTH_NAMING
+from scheduler_reader.knowledge.metrics import metric_name
+from scheduler_reader.parse.source import ParsedEngine
+from scheduler_reader.pipeline import Request
+from scheduler_reader.resolve import resolve
+from scheduler_reader.resolve.engine import ResolvedEngine
+from scheduler_reader.tune.objective import KEPT, Aim, Figures, Objective
+from scheduler_reader.tune.pareto import front, thinned
+from scheduler_reader.tune.point import Case, Point, Wanted
+from scheduler_reader.tune.result import Held, Spot, Step, Tried, Tuned
+from scheduler_reader.tune.search import Moves, Space, ask, explore, finalists, ordered, settle
+from scheduler_reader.tune.space import Axis, axes
+from scheduler_reader.tune.words import HELD_BACK, reason
+
+MOST_SPOTS = 12  # of the front
+
+
+class Wishes(NamedTuple):
+    """What the user states about the search.  `aim` None: goodput under an SLO, else throughput."""
+
+    aim: Aim | None = None
+    allowed: tuple[str, ...] = ()
+    budget: int = 600
+
+
+def case_of(parsed: ParsedEngine, request: Request) -> Case:
+    """The engine with what is asked of it.  Raises UsageError for wrong options."""
+    return Case(parsed, request, resolve(parsed, request.target).release)
+
+
+def search(case: Case, wishes: Wishes) -> Generator[list[Wanted], list[Point], Tuned]:
+    """Rounds of points to evaluate; what it returns is the answer."""
+    engine = resolve(case.parsed, case.request.target)
+    every = axes(engine, plan_capacity(engine, case.workload), case.workload)
+    free = tuple(a for a in every if not a.needs_leave or a.needs_leave in wishes.allowed)
+    space = Space(free, {}, {}, wishes.budget)
+    objective, notes = _objective(case, wishes), []
+    yield from explore(space, objective)
+    objective, note = _settled_objective(space, objective, wishes)
+    if note:
+        notes.append(note)
+        yield from explore(space, objective)
+    yield from ask(space, finalists(space, objective), is_final=True)
+    moves = yield from settle(space, objective)
+    way = yield from ordered(space, objective, moves)
+    held = yield from _held_back(case, space, every, way[-1], objective)
+    return Tuned(
+        case=case,
+        engine=engine,
+        objective=objective,
+        notes=tuple(notes),
+        before=space.final[()],
+        after=space.final[way[-1]],
+        steps=_steps(engine, space, way, objective),
+        front=_front(space, way[-1]),
+        held_back=held,
+        tried=_tried(space),
+    )
+
+
+def _objective(case: Case, wishes: Wishes) -> Objective:
+    if wishes.aim is not None:
+        return Objective(wishes.aim)
+    return Objective(Aim.goodput if case.request.slo.is_set else Aim.throughput)
+
+
+def _settled_objective(space: Space, objective: Objective, wishes: Wishes) -> tuple[Objective, str]:
+    """Another objective and why, where the first one leaves nothing to choose."""
+    known = [point.figures for point in space.coarse.values() if point.figures]
+    base = space.coarse[()].figures
+    if not known or wishes.aim is Aim.latency:
+        return objective, ""
+    best = max(known, key=objective.score)
+    if objective.aim is Aim.goodput and not _is_any_good(best):
+        return Objective(Aim.latency), (
+            "no setting meets the SLO: the shortest 99th percentiles are searched instead"
+        )
+    if wishes.aim is not None or objective.aim is Aim.goodput or not base:
+        return objective, ""
+    if objective.gain(base, best).gain >= WORTH_NAMING:
+        return objective, ""
+    tokens = base["output_tokens_per_s"] or 0.0
+    return Objective(Aim.latency, KEPT * tokens), (
+        f"no setting has {WORTH_NAMING:.0%} more throughput: at the same throughput, "
+        "the shortest 99th percentiles are searched"
+    )
+
+
+def _is_any_good(figures: Figures) -> bool:
+    good, rate = figures["goodput_requests_per_s"] or 0.0, figures["requests_per_s"] or 0.0
+    return good > 0.01 * rate
+
+
+def _steps(
+    engine: ResolvedEngine, space: Space, way: Sequence[Moves], objective: Objective
+) -> tuple[Step, ...]:
+    steps = []
+    for order, (earlier, later) in enumerate(pairwise(way), 1):
+        change = space.changes(tuple(each for each in later if each not in earlier))
+        before, after = space.final[earlier], space.final[later]
+        why = [reason(engine, part) for part in _decisions(space, earlier, later)]
+        steps.append(
+            Step(
+                order,
+                change,
+                "; ".join(each.because for each in why),
+                metric_name(why[0].watch, engine.release),
+                objective.gain(before.figures, after.figures) if before.figures else None,
+                before,
+                after,
+            )
+        )
+    return tuple(steps)
+
+
+def _decisions(space: Space, earlier: Moves, later: Moves) -> list[dict[str, Any]]:
+    return [space.changes((each,)) for each in later if each not in earlier]
+
+
+def _held_back(
+    case: Case, space: Space, every: Sequence[Axis], moves: Moves, objective: Objective
+) -> Generator[list[Wanted], list[Point], tuple[Held, ...]]:
+    """What each change without leave would do on top of the proposed ones."""
+    held_axes = [axis for axis in every if axis not in space.axes]
+    wider = Space(tuple(every), {}, {}, space.budget)
+    tried = {axis.name: wider.moved(moves_in(wider, moves), axis, 0) for axis in held_axes}
+    yield from ask(wider, tried.values(), is_final=True)
+    before = space.final[moves].figures
+    held = []
+    for axis in held_axes:
+        point = wider.final[tried[axis.name]]
+        gain = objective.gain(before, point.figures) if before and point.figures else None
+        change = axis.options[0]
+        held.append(Held(axis.needs_leave, change, HELD_BACK[axis.needs_leave], gain, point))
+    return tuple(held)
+
+
+def moves_in(space: Space, moves: Moves) -> Moves:
+    """The same moves in the order of the space's own axes."""
+    chosen = dict(moves)
+    return tuple((axis.name, chosen[axis.name]) for axis in space.axes if axis.name in chosen)
+
+
+def _front(space: Space, proposed: Moves) -> tuple[Spot, ...]:
+    """The front of the points that were predicted as `diagnose` does, and where it stands now."""
+    known = {moves: point for moves, point in space.final.items() if point.figures}
+    first = [moves for moves in (proposed, ()) if moves in known]
+    rest = sorted((m for m in known if m not in first), key=lambda m: (len(m), m))
+    edge = front((moves, known[moves].figures) for moves in (*first, *rest))
+    names = [moves for moves, _ in edge]
+    shown = {*thinned(names, MOST_SPOTS), *first}
+    listed = [moves for moves in names if moves in shown]
+    listed += [moves for moves in first if moves not in listed]
+    return tuple(
+        Spot(space.changes(moves), known[moves], moves == (), moves == proposed) for moves in listed
+    )
+
+
+def _tried(space: Space) -> Tried:
+    """Values by axis, and why combinations were left out."""
+    points = [*space.coarse.values(), *space.final.values()]
+    refused = Counter(
+        _short(point.refused) for point in points if not point.figures and point.refused
+    )
+    return Tried(
+        values={axis.name: _values(axis) for axis in space.axes},
+        closed_form=len(space.coarse),
+        final=len(space.final),
+        refused=dict(sorted(refused.items(), key=lambda each: (-each[1], each[0]))),
+        is_cut_short=space.is_cut_short,
+    )
+
+
+def _values(axis: Axis) -> tuple[Any, ...]:
+    return tuple(
+        dict(option) if len(option) > 1 else next(iter(option.values())) for option in axis.options
+    )
+
+
+def _short(refused: str) -> str:
+    """The reason by which combinations are counted: codes, or that they do not fit."""
+    return refused.partition(":")[0]
