@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from functools import cache
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from scheduler_reader.assessment import Assessment, Judged
 from scheduler_reader.errors import InputError
@@ -12,6 +13,9 @@ from scheduler_reader.report.places import repository_root
 from scheduler_reader.report.report import Edit, Report
 from scheduler_reader.report.unreadable import Unreadable
 from scheduler_reader.rule_engine.finding import Finding
+
+if TYPE_CHECKING:
+    from scheduler_reader.simulate.result import SimulationResult
 
 
 def report_of(
@@ -26,8 +30,19 @@ def report_of(
         assess=assess,
         edit=_edit,
         root=repository_root(Path.cwd()),
+        run=_run,
         docs=_docs_url,
     )
+
+
+def _run(assessment: Assessment) -> SimulationResult | None:
+    """The run behind a simulated prediction, made anew with what a timeline shows."""
+    from scheduler_reader.simulate.estimate import ORIGIN
+    from scheduler_reader.simulate.recorded import recorded_run
+
+    if assessment.performance.origin != ORIGIN:
+        return None
+    return recorded_run(assessment.engine, assessment.capacity, assessment.workload)
 
 
 def _docs_url() -> str:

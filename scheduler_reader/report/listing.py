@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
 from typing import NamedTuple
 
 from scheduler_reader.assessment import Judged
@@ -14,6 +15,7 @@ from scheduler_reader.report.privacy import mask, printable, secrets
 from scheduler_reader.report.report import Report
 from scheduler_reader.rule_engine.evaluate import CONFIDENCE_ORDER, SEVERITY_ORDER
 from scheduler_reader.rule_engine.finding import Finding, Suppression
+from scheduler_reader.value import Unknown
 
 
 class Listed(NamedTuple):
@@ -42,7 +44,7 @@ def listed(report: Report, *, suppressed: bool = False) -> list[Listed]:
     seen: Counter[str] = Counter()
     entries: list[Listed] = []
     for judged in report.judged:
-        clean = cleaner(judged)
+        clean = cleaner(judged, report.root)
         accepted = judged.suppressed if suppressed else ()
         pairs: list[tuple[Finding, Suppression | None]] = [(one, None) for one in judged.findings]
         pairs += [(one.finding, one.suppression) for one in accepted]
@@ -84,10 +86,20 @@ def finding_place(judged: Judged, finding: Finding, report: Report) -> Place:
     return place_of(origin, report.root)
 
 
-def cleaner(judged: Judged) -> Callable[[str], str]:
-    """What a text of this engine goes through before anybody sees it."""
-    hidden = secrets(judged.engine)
-    return lambda text: printable(mask(text, hidden))
+def cleaner(judged: Judged, root: Path | None = None) -> Callable[[str], str]:
+    """What a text of this engine goes through before anybody sees it.
+
+    With `root`, paths below it are said as they are seen from there.
+    """
+    hidden, prefix = secrets(judged.engine), "" if root is None else f"{root}/"
+    return lambda text: printable(mask(text, hidden)).replace(prefix, "")
+
+
+def engine_title(judged: Judged, clean: Callable[[str], str]) -> str:
+    """The model, and the engine's name where it has one: `Qwen/Qwen3-8B (chat)`."""
+    model, name = judged.engine.model_id, judged.engine.parsed.name
+    title = "model unknown" if isinstance(model, Unknown) else model.value
+    return clean(f"{title} ({name})" if name else title)
 
 
 def not_evaluated(judged: Judged) -> Iterator[tuple[str, tuple[str, ...]]]:

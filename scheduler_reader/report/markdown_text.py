@@ -13,9 +13,9 @@ from scheduler_reader.report.listing import Listed
 from scheduler_reader.report.rule_help import page_url
 
 _BREAK = "&#8203;"
-_MARKS = re.compile(r"([\\`*_{}\[\]()|~^$!])")
+_MARKS = re.compile(r"([\\`*_\[\]|~$])")
 _TRIGGERS = re.compile(r"[@#](?=\w)|(?<=\w):(?=//)|\bwww(?=\.)", re.IGNORECASE)
-_AT_START = re.compile(r"^(\s*)([-+>=#]|\d+(?=[.)]))")
+_AT_START = re.compile(r"^([-+](?=\s|$)|[-=]+$|#+(?=\s|$)|\d+(?=[.)](?:\s|$)))")
 
 
 def escaped(text: str) -> str:
@@ -24,7 +24,7 @@ def escaped(text: str) -> str:
     text = text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
     text = _MARKS.sub(r"\\\1", text)
     text = _TRIGGERS.sub(lambda match: match[0] + _BREAK, text)
-    return _AT_START.sub(lambda match: f"{match[1]}{_BREAK}{match[2]}", text)
+    return _AT_START.sub(lambda match: _BREAK + match[0], text)
 
 
 def code(text: str) -> str:

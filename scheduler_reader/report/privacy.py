@@ -50,6 +50,9 @@ _ESCAPE_SEQUENCE = re.compile(
     r"|\x1b[@-Z\\^_]?",
     re.DOTALL,
 )
+_RUNNER_COMMAND = re.compile(  # what the runners of GitHub and Azure take for an order in a log
+    r"^\s*:(?=:)|:(?=:[A-Za-z-]+(?:\s[^:]*)?::)|##(?=\[|vso\[)"
+)
 
 
 def is_secret_name(name: str) -> bool:
@@ -124,11 +127,16 @@ def masked(content: Any, secret_texts: Sequence[str] = ()) -> Any:
 
 
 def printable(text: str) -> str:
-    """`text` on one line, without escape sequences, control and direction-changing characters."""
-    if text.isprintable():
-        return text
-    characters = _ESCAPE_SEQUENCE.sub("", text)
-    return "".join(c if c.isprintable() else " " if c.isspace() else "" for c in characters)
+    """`text` on one line, without escape sequences, control and direction-changing characters.
+
+    What a CI runner would carry out (`::error::`, `##[group]`) has a space in it afterwards.
+    """
+    if not text.isprintable():
+        characters = _ESCAPE_SEQUENCE.sub("", text)
+        text = "".join(c if c.isprintable() else " " if c.isspace() else "" for c in characters)
+    if "::" in text or "##" in text:
+        return _RUNNER_COMMAND.sub(lambda match: match[0] + " ", text)
+    return text
 
 
 def _texts(value: object) -> list[str]:

@@ -39,7 +39,7 @@ def lines(
     end_s = result.duration_s
     if end_s <= 0 or columns < 10:
         return
-    shown = _spread([record.number for record in result.records], rows)
+    shown = spread([record.number for record in result.records], rows)
     by_number: dict[int, list[Phase]] = {number: [] for number in shown}
     for phase in result.phases:
         if phase.number in by_number:
@@ -48,8 +48,8 @@ def lines(
     for number, phases in by_number.items():
         yield ((f"{number:>{LABEL - 1}} ", "dim"), *_row(phases, end_s / columns, columns, glyphs))
     usable = max(result.num_blocks - 1, 1)
-    used = _highest(result, [sample.used_blocks for sample in result.samples], columns)
-    waiting = _highest(result, [sample.waiting for sample in result.samples], columns)
+    used = highest(result, [sample.used_blocks for sample in result.samples], columns)
+    waiting = highest(result, [sample.waiting for sample in result.samples], columns)
     yield (("    KV ", "dim"), (_levels(used, usable, glyphs), "note"))
     yield (("  wait ", "dim"), (_levels(waiting, max(*waiting, 1), glyphs), "note"))
     legend = "  ".join(f"{getattr(glyphs, kind)} {kind}" for kind in STYLES)
@@ -58,7 +58,7 @@ def lines(
         yield ((" " * LABEL + line, ""),)
 
 
-def _spread(numbers: Sequence[int], most: int) -> list[int]:
+def spread(numbers: Sequence[int], most: int) -> list[int]:
     """At most so many numbers, evenly from first to last."""
     if len(numbers) <= most:
         return list(numbers)
@@ -89,16 +89,16 @@ def _row(phases: Sequence[Phase], column_s: float, columns: int, glyphs: Glyphs)
         yield (" ", "") if kind is None else (getattr(glyphs, kind), STYLES[kind])
 
 
-def _highest(result: SimulationResult, values: Sequence[int], columns: int) -> list[int]:
+def highest(result: SimulationResult, values: Sequence[int], columns: int) -> list[int]:
     """The highest of the samples' values in each column."""
-    highest = [0] * columns
+    found = [0] * columns
     scale = columns / result.duration_s
     times = [sample.time_s for sample in result.samples]
     for value, start_s, end_s in zip(values, times, [*times[1:], result.duration_s], strict=True):
         first = min(int(start_s * scale), columns - 1)
         for column in range(first, max(min(int(end_s * scale), columns), first + 1)):
-            highest[column] = max(highest[column], value)
-    return highest
+            found[column] = max(found[column], value)
+    return found
 
 
 def _levels(values: Sequence[int], full: int, glyphs: Glyphs) -> str:

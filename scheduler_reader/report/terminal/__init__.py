@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from itertools import chain, islice
 from typing import TYPE_CHECKING
 
 from scheduler_reader.assessment import Assessment
@@ -21,6 +22,19 @@ from scheduler_reader.report.wording import start_reason
 
 if TYPE_CHECKING:
     from rich.console import Console
+
+# In reading order.
+SECTIONS: Mapping[str, Callable[[Assessment], Iterator[Block]]] = {
+    "header": header.blocks,
+    "memory": memory.blocks,
+    "performance": performance.blocks,
+    "settings": settings.blocks,
+    "findings": findings.finding_blocks,
+    "tuning": findings.tuning_blocks,
+    "evidence": notes.evidence_blocks,
+    "limits": notes.limits_blocks,
+    "next": notes.next_blocks,
+}
 
 
 def render(assessments: Sequence[Assessment], console: Console) -> None:
@@ -61,18 +75,14 @@ def text(assessments: Sequence[Assessment], width: int = 80, color: bool = False
 
 def report_blocks(assessment: Assessment) -> Iterator[Block]:
     """The sections of one engine's report, in reading order; a long reason is given once."""
+    return chain.from_iterable(report_sections(assessment).values())
+
+
+def report_sections(assessment: Assessment) -> dict[str, list[Block]]:
+    """The same section by section, by the names of `SECTIONS`."""
+    parts = {name: list(section(assessment)) for name, section in SECTIONS.items()}
+    blocks: Iterator[Block] = chain.from_iterable(parts.values())
     reason = start_reason(assessment.capacity)
-    sections = _sections(assessment)
-    return say_once(sections, reason, assessment.capacity.reason) if reason else sections
-
-
-def _sections(assessment: Assessment) -> Iterator[Block]:
-    yield from header.blocks(assessment)
-    yield from memory.blocks(assessment)
-    yield from performance.blocks(assessment)
-    yield from settings.blocks(assessment)
-    yield from findings.finding_blocks(assessment)
-    yield from findings.tuning_blocks(assessment)
-    yield from notes.evidence_blocks(assessment)
-    yield from notes.limits_blocks(assessment)
-    yield from notes.next_blocks(assessment)
+    if reason:
+        blocks = say_once(blocks, reason, assessment.capacity.reason)
+    return {name: list(islice(blocks, len(part))) for name, part in parts.items()}

@@ -10,7 +10,7 @@ from scheduler_reader.report.terminal.blocks import BLANK, Block, heading, parag
 from scheduler_reader.report.terminal.header import SEVERITIES
 from scheduler_reader.rule_engine.finding import Finding
 
-_EFFECTS = {
+EFFECTS = {
     "refused": "vLLM exits",
     "ignored": "ignored",
     "changed": "vLLM changes it",
@@ -38,7 +38,7 @@ def _finding(finding: Finding, assessment: Assessment, said: set[str]) -> Iterat
         f"{place}  " if place else "",
         (finding.severity, finding.severity),
         (f"  {finding.code} {finding.name}", "head"),
-        (f"  ({_EFFECTS[finding.effect]}{certainty})", "dim"),
+        (f"  ({EFFECTS[finding.effect]}{certainty})", "dim"),
         indent=2,
         hang=4,
     )
