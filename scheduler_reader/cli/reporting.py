@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from scheduler_reader.assessment import Assessment, Judged
 from scheduler_reader.errors import InputError
-from scheduler_reader.report.places import repository_root
+from scheduler_reader.report.places import NO_FILES, repository_root
 from scheduler_reader.report.report import Edit, Report
 from scheduler_reader.report.unreadable import Unreadable
 from scheduler_reader.rule_engine.finding import Finding
@@ -58,7 +58,7 @@ def _edit(judged: Judged, finding: Finding) -> Edit | None:
     from scheduler_reader.upgrade.remedy import remedy_edit
 
     path = judged.engine.parsed.origin.path
-    text = None if path is None or path.startswith("<") else _text(path)
+    text = None if path is None or path in NO_FILES else _text(path)
     if path is None or text is None:
         return None
     return remedy_edit(text, path, judged.engine, finding)

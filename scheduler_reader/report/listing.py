@@ -10,7 +10,7 @@ from typing import NamedTuple
 from scheduler_reader.assessment import Judged
 from scheduler_reader.gate.fingerprint import identity
 from scheduler_reader.report import wording
-from scheduler_reader.report.places import Place, place_of, relative
+from scheduler_reader.report.places import NO_FILES, Place, place_of, relative
 from scheduler_reader.report.privacy import mask, printable, secrets
 from scheduler_reader.report.report import Report
 from scheduler_reader.rule_engine.evaluate import CONFIDENCE_ORDER, SEVERITY_ORDER
@@ -115,7 +115,7 @@ def not_evaluated(judged: Judged) -> Iterator[tuple[str, tuple[str, ...]]]:
 def _fingerprint(judged: Judged, finding: Finding, report: Report) -> str:
     """That of the baseline, of the path as it is seen from the root of the repository."""
     one = identity(judged.engine, finding)
-    is_file = not one.path.startswith("<") and judged.engine.parsed.origin.path is not None
+    is_file = one.path not in NO_FILES and judged.engine.parsed.origin.path is not None
     return (
         one._replace(path=relative(one.path, report.root)).fingerprint
         if is_file

@@ -6,7 +6,12 @@ import os.path
 from pathlib import Path
 from typing import NamedTuple
 
+from scheduler_reader.parse.input_file import STDIN
+from scheduler_reader.report.privacy import mask, printable
+from scheduler_reader.report.unreadable import Unreadable
 from scheduler_reader.value import Origin
+
+NO_FILES = (STDIN, "<command line>")
 
 
 class Place(NamedTuple):
@@ -31,12 +36,17 @@ def repository_root(folder: Path) -> Path:
 
 
 def place_of(origin: Origin, root: Path) -> Place:
-    """The place of an origin below `root`."""
+    """The place of an origin as it is seen from `root`; no character of it is a control."""
     if origin.path is None:
-        return Place(str(origin), is_file=False)
-    if origin.path.startswith("<"):
+        return Place(printable(mask(str(origin))), is_file=False)
+    if origin.path in NO_FILES:
         return Place(origin.path, origin.line, origin.column, is_file=False)
-    return Place(relative(origin.path, root), origin.line, origin.column)
+    return Place(printable(mask(relative(origin.path, root))), origin.line, origin.column)
+
+
+def place_of_unreadable(bad: Unreadable, root: Path) -> Place:
+    """The place of an input that could not be read, as far as its path says it."""
+    return place_of(Origin("file", path=bad.path), root)
 
 
 def relative(path: str, root: Path) -> str:

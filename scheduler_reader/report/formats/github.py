@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from scheduler_reader.report import markdown_text as md
 from scheduler_reader.report.listing import Listed, cleaner, listed, worst_first
-from scheduler_reader.report.places import relative
+from scheduler_reader.report.places import Place, place_of_unreadable
 from scheduler_reader.report.privacy import mask, printable
 from scheduler_reader.report.report import Report
 from scheduler_reader.report.wording import plural
@@ -23,7 +23,12 @@ _COMMANDS = {"error": "error", "warning": "warning", "note": "notice"}
 def render(report: Report) -> str:
     """At most ten commands, the worst first: inputs that could not be read, then findings."""
     commands = [
-        _command("error", _where(bad.path, report), "not read", printable(mask(bad.message)))
+        _command(
+            "error",
+            _where(place_of_unreadable(bad, report.root)),
+            "not read",
+            printable(mask(bad.message)),
+        )
         for bad in report.unreadable
     ]
     commands += [_annotation(one) for one in worst_first(listed(report))]
@@ -52,17 +57,15 @@ def summary(report: Report) -> str:
 
 
 def _annotation(one: Listed) -> str:
-    place = one.place
-    where = {"file": place.path if place.is_file else None, "line": place.line, "col": place.column}
-    known = {name: str(value) for name, value in where.items() if value is not None}
     engine = cleaner(one.judged)(one.judged.engine.parsed.name or "")
     text = f"{engine}: {one.message}" if engine else one.message
     text += f"\nFix: {one.remedy}" if one.remedy else ""
-    return _command(_COMMANDS[one.finding.severity], known, one.title, text)
+    return _command(_COMMANDS[one.finding.severity], _where(one.place), one.title, text)
 
 
-def _where(path: str, report: Report) -> dict[str, str]:
-    return {} if path.startswith("<") else {"file": relative(path, report.root)}
+def _where(place: Place) -> dict[str, str]:
+    where = {"file": place.path if place.is_file else None, "line": place.line, "col": place.column}
+    return {name: str(value) for name, value in where.items() if value is not None}
 
 
 def _command(name: str, properties: dict[str, str], title: str, text: str) -> str:

@@ -5,29 +5,22 @@ https://docs.gitlab.com/ci/testing/code_quality/#code-quality-report-format
 
 from __future__ import annotations
 
+import hashlib
 import json
 from typing import Any
 
 from scheduler_reader.report.listing import Listed, listed
-from scheduler_reader.report.places import relative
+from scheduler_reader.report.places import place_of_unreadable
 from scheduler_reader.report.privacy import mask, printable
 from scheduler_reader.report.report import Report
+from scheduler_reader.report.unreadable import Unreadable
 from scheduler_reader.rule_engine.finding import Finding
 
 
 def render(report: Report) -> str:
     """A list with one entry a finding; findings that somebody accepted are not in it."""
     entries = [_entry(one) for one in listed(report)]
-    entries += [
-        {
-            "description": printable(mask(bad.message)),
-            "check_name": "unreadable",
-            "fingerprint": f"unreadable-{relative(bad.path, report.root)}",
-            "severity": "blocker",
-            "location": {"path": relative(bad.path, report.root), "lines": {"begin": 1}},
-        }
-        for bad in report.unreadable
-    ]
+    entries += [_unreadable(bad, report) for bad in report.unreadable]
     return json.dumps(entries, indent=2, ensure_ascii=False) + "\n"
 
 
@@ -40,6 +33,17 @@ def _entry(one: Listed) -> dict[str, Any]:
         "fingerprint": one.fingerprint,
         "severity": _severity(one.finding),
         "location": {"path": one.place.path, "lines": {"begin": one.place.line or 1}},
+    }
+
+
+def _unreadable(bad: Unreadable, report: Report) -> dict[str, Any]:
+    path = place_of_unreadable(bad, report.root).path
+    return {
+        "description": printable(mask(bad.message)),
+        "check_name": "unreadable",
+        "fingerprint": hashlib.sha256(f"unreadable\0{path}".encode()).hexdigest()[:32],
+        "severity": "blocker",
+        "location": {"path": path, "lines": {"begin": 1}},
     }
 
 

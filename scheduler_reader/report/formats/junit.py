@@ -11,7 +11,7 @@ from xml.etree import ElementTree as Tree
 
 from scheduler_reader.assessment import Judged
 from scheduler_reader.report.listing import Listed, cleaner, listed, not_evaluated
-from scheduler_reader.report.places import place_of, relative
+from scheduler_reader.report.places import place_of, place_of_unreadable
 from scheduler_reader.report.privacy import mask, printable
 from scheduler_reader.report.report import Report
 
@@ -28,7 +28,7 @@ def render(report: Report) -> str:
         own = [one for one in entries if one.judged is judged]
         _suite(root, suites, path).extend(_engine_cases(judged, own, path))
     for bad in report.unreadable:
-        path = bad.path if bad.path.startswith("<") else relative(bad.path, report.root)
+        path = place_of_unreadable(bad, report.root).path
         case = _case("read", path)
         message = printable(mask(bad.message))
         Tree.SubElement(case, "error", message=message, type="unreadable")
@@ -44,7 +44,7 @@ def render(report: Report) -> str:
 
 def _suite(root: Tree.Element, suites: dict[str, Tree.Element], path: str) -> Tree.Element:
     if path not in suites:
-        suites[path] = Tree.SubElement(root, "testsuite", name=printable(path))
+        suites[path] = Tree.SubElement(root, "testsuite", name=path)
     return suites[path]
 
 
@@ -83,7 +83,7 @@ def _finding_case(one: Listed, prefix: str, path: str) -> Tree.Element:
 
 
 def _case(name: str, path: str) -> Tree.Element:
-    return Tree.Element("testcase", name=name, classname=printable(path))
+    return Tree.Element("testcase", name=name, classname=path)
 
 
 def _count(element: Tree.Element, cases: list[Tree.Element]) -> None:

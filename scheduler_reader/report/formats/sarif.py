@@ -13,11 +13,12 @@ from urllib.parse import quote
 
 from scheduler_reader import __version__
 from scheduler_reader.report.listing import Listed, cleaner, listed, not_evaluated
-from scheduler_reader.report.places import Place, place_of, relative
+from scheduler_reader.report.places import Place, place_of, place_of_unreadable
 from scheduler_reader.report.privacy import mask, printable
 from scheduler_reader.report.report import Edit, Report
 from scheduler_reader.report.rule_help import help_of, page_url, words
 from scheduler_reader.rule_engine.finding import Suppression
+from scheduler_reader.value import Origin
 
 SCHEMA = (
     "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
@@ -146,7 +147,7 @@ def _fix(one: Listed, edit: Edit, report: Report) -> dict[str, Any]:
         "deletedRegion": region,
         "insertedContent": {"text": cleaner(one.judged)(edit.text)},
     }
-    artifact = _artifact(relative(edit.path, report.root))
+    artifact = _artifact(place_of(Origin("file", path=edit.path), report.root).path)
     return {
         "description": {"text": cleaner(one.judged)(edit.description)},
         "artifactChanges": [{"artifactLocation": artifact, "replacements": [replacement]}],
@@ -173,7 +174,7 @@ def _invocation(report: Report) -> dict[str, Any]:
         {
             "level": "error",
             "message": {"text": printable(mask(bad.message))},
-            "locations": _unreadable_location(bad.path, report),
+            "locations": _file_location(place_of_unreadable(bad, report.root)),
         }
         for bad in report.unreadable
     ]
@@ -186,19 +187,14 @@ def _invocation(report: Report) -> dict[str, Any]:
     return content
 
 
-def _unreadable_location(path: str, report: Report) -> list[dict[str, Any]]:
-    if path.startswith("<"):
-        return []
-    return [{"physicalLocation": _physical(Place(relative(path, report.root)))}]
+def _file_location(place: Place) -> list[dict[str, Any]]:
+    return [{"physicalLocation": _physical(place)}] if place.is_file else []
 
 
 def _notes(report: Report) -> Iterator[dict[str, Any]]:
     for judged in report.judged:
         clean = cleaner(judged)
-        locations = []
-        place = place_of(judged.engine.parsed.origin, report.root)
-        if place.is_file:
-            locations = [{"physicalLocation": _physical(place)}]
+        locations = _file_location(place_of(judged.engine.parsed.origin, report.root))
         texts = [f"Assumed: {clean(text)}" for text in judged.engine.assumptions]
         texts += [
             f"Not evaluated: {', '.join(codes)}: {missing}"
