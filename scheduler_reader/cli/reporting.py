@@ -55,7 +55,7 @@ def _docs_url() -> str:
 
 
 def _edit(judged: Judged, finding: Finding) -> Edit | None:
-    from scheduler_reader.upgrade.remedy import remedy_edit
+    from scheduler_reader.tune.remedy import remedy_edit
 
     path = judged.engine.parsed.origin.path
     text = None if path is None or path in NO_FILES else _text(path)

@@ -23,13 +23,20 @@ CHANGED = Origin("derived", "what if")
 
 
 def with_arguments(parsed: ParsedEngine, changes: Changes, table: FlagTable) -> ParsedEngine:
-    """The engine with each argument of `changes` given, and not as it was given before."""
+    """The engine with each argument of `changes` given, and not as it was given before.
+
+    None takes an argument out.
+    """
     if not changes:
         return parsed
     values = whole_values(parsed, changes, table)
     is_call = parsed.entrypoint == "llm"
     given = () if is_call else tuple(_words(values, table))
-    called = [ConfigEntry(name, value, CHANGED) for name, value in values.items() if is_call]
+    called = [
+        ConfigEntry(name, value, CHANGED)
+        for name, value in values.items()
+        if is_call and value is not None
+    ]
     return replace(
         parsed,
         words=(*_words_without(parsed.words, values, table), *given),
@@ -56,7 +63,12 @@ def whole_values(parsed: ParsedEngine, changes: Changes, table: FlagTable) -> di
 
 
 def option_words(name: str, value: Any, table: FlagTable) -> tuple[str, ...]:
-    """An argument as that release's command line takes it; empty for a plain switch that is off."""
+    """An argument as that release's command line takes it.
+
+    Empty for a plain switch that is off, and for None.
+    """
+    if value is None:
+        return ()
     flag = table.argument(name)
     option = "--" + name.replace("_", "-") if flag is None else flag.name
     if isinstance(value, bool):

@@ -42,7 +42,7 @@ class Edited(NamedTuple):
 
 
 class _Wish(NamedTuple):
-    """One argument to set, as a release takes it."""
+    """One argument to set, as a release takes it, or to take out (None)."""
 
     name: str
     value: Any
@@ -99,9 +99,10 @@ def _attempts(text: Text, path: str, engine: ParsedEngine, wish: _Wish) -> Itera
         if origin.path == path:
             yield from _replaced(text, origin, written, wish)
     said = read_arguments(engine, table).settings.get(wish.base)
-    if isinstance(said, Known) and said.origin.path == path and not isinstance(value, bool):
+    is_plain = value is not None and not isinstance(value, bool)
+    if isinstance(said, Known) and said.origin.path == path and is_plain:
         yield from _tried(replace_at, text, said.origin, said.value, str(value))
-    if given:
+    if given or value is None:
         return
     for place in _anchors(text, path, engine):
         if not place.is_key:
@@ -121,10 +122,13 @@ def _replaced(text: Text, origin: Origin, written: str, wish: _Wish) -> Iterator
         place = find(text, origin, written)
     except NotEditable:
         return
+    flag = wish.table.argument(wish.name)
+    if wish.value is None:
+        yield from _tried(remove, place, flag is None or not flag.is_switch)
+        return
     if not isinstance(wish.value, bool):
         yield from _tried(replace_value, place, str(wish.value))
         return
-    flag = wish.table.argument(wish.name)
     if place.is_key:
         yield from _tried(replace_value, place, str(wish.value).lower())
     if flag is None:

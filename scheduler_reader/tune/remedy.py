@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+from scheduler_reader.parse import parse_text
 from scheduler_reader.report.report import Edit
 from scheduler_reader.report.wording import command_options
 from scheduler_reader.resolve.engine import ResolvedEngine
 from scheduler_reader.rule_engine.finding import Finding
+from scheduler_reader.tune.edit import edited
 from scheduler_reader.upgrade.rewrite import Rewrite, rewrite_option
-from scheduler_reader.upgrade.text_edit import NotEditable
-from scheduler_reader.upgrade.value_edit import with_arguments
 
 
 def remedy_edit(text: str, path: str, engine: ResolvedEngine, finding: Finding) -> Edit | None:
@@ -17,15 +17,25 @@ def remedy_edit(text: str, path: str, engine: ResolvedEngine, finding: Finding) 
     An option that the release does not have is renamed or taken out, if that is safe.
     """
     if finding.fix:
-        try:
-            changed = with_arguments(text, path, engine.parsed, finding.fix, engine.release)
-        except NotEditable:
+        number = _number(text, path, engine)
+        if number is None:
             return None
-        return difference(path, text, changed, ", ".join(command_options(finding.fix)))
+        done = edited(text, path, number, [finding.fix], engine.release)
+        options = ", ".join(command_options(finding.fix))
+        return None if done.left else difference(path, text, done.text, options)
     if finding.origin is None or not finding.argument.startswith("-"):
         return None
-    done = rewrite_option(text, path, engine.release, finding.origin)
-    return None if done is None else difference(path, text, done.text, _words(done.rewrites[0]))
+    renamed = rewrite_option(text, path, engine.release, finding.origin)
+    if renamed is None:
+        return None
+    return difference(path, text, renamed.text, _words(renamed.rewrites[0]))
+
+
+def _number(text: str, path: str, engine: ResolvedEngine) -> int | None:
+    """Which engine of the text this is; None where another file has a say in it."""
+    wanted = (engine.parsed.origin, engine.parsed.name)
+    places = [(one.origin, one.name) for one in parse_text(text, path).engines]
+    return places.index(wanted) if wanted in places else None
 
 
 def _words(rewrite: Rewrite) -> str:
