@@ -38,6 +38,12 @@ class Listed(NamedTuple):
         """`MEM104 utilization-leaves-no-margin`."""
         return f"{self.finding.code} {self.finding.name}"
 
+    @property
+    def sentences(self) -> str:
+        """What is wrong and what to do, on one line."""
+        stop = "" if self.message.endswith((".", "!", "?")) else "."
+        return f"{self.message}{stop} Fix: {self.remedy}" if self.remedy else self.message
+
 
 def listed(report: Report, *, suppressed: bool = False) -> list[Listed]:
     """Every finding in the order of the engines; with `suppressed`, also those that do not count."""

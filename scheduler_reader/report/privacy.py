@@ -51,7 +51,7 @@ _ESCAPE_SEQUENCE = re.compile(
     re.DOTALL,
 )
 _RUNNER_COMMAND = re.compile(  # what the runners of GitHub and Azure take for an order in a log
-    r"^\s*:(?=:)|:(?=:[A-Za-z-]+(?:\s[^:]*)?::)|##(?=\[|vso\[)"
+    r"^\s*:(?=:)|(?<=\s):(?=:[A-Za-z-]+(?:\s[^:]*)?::)|##(?=\[|vso\[)"
 )
 
 

@@ -26,9 +26,8 @@ def render(report: Report) -> str:
 
 def _entry(one: Listed) -> dict[str, Any]:
     """GitLab wants a path and a line: what has none stands in line 1."""
-    fix = f" Fix: {one.remedy}" if one.remedy else ""
     return {
-        "description": f"{one.finding.code} {one.message}{fix}",
+        "description": f"{one.finding.code} {one.sentences}",
         "check_name": f"{one.finding.code}-{one.finding.name}",
         "fingerprint": one.fingerprint,
         "severity": _severity(one.finding),

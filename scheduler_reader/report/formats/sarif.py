@@ -90,7 +90,7 @@ def _result(one: Listed, index: int, has_suppressions: bool, report: Report) -> 
         "ruleId": finding.code,
         "ruleIndex": index,
         "level": finding.severity,
-        "message": {"text": f"{one.message} Fix: {one.remedy}" if one.remedy else one.message},
+        "message": {"text": one.sentences},
         "locations": [_location(one.place, _engine_name(one))],
         "partialFingerprints": {FINGERPRINT: one.fingerprint},
         "properties": {
