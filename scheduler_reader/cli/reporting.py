@@ -10,12 +10,13 @@ from typing import TYPE_CHECKING
 from scheduler_reader.assessment import Assessment, Judged
 from scheduler_reader.errors import InputError
 from scheduler_reader.report.places import NO_FILES, repository_root
-from scheduler_reader.report.report import Edit, Report
+from scheduler_reader.report.report import Report
 from scheduler_reader.report.unreadable import Unreadable
 from scheduler_reader.rule_engine.finding import Finding
 
 if TYPE_CHECKING:
     from scheduler_reader.simulate.result import SimulationResult
+    from scheduler_reader.tune.remedy import Edit
 
 
 def report_of(

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from scheduler_reader.assessment import Assessment, Judged
 from scheduler_reader.report.unreadable import Unreadable
@@ -14,16 +14,7 @@ from scheduler_reader.rule_engine.finding import Finding
 
 if TYPE_CHECKING:
     from scheduler_reader.simulate.result import SimulationResult
-
-
-class Edit(NamedTuple):
-    """One replacement in a file.  Lines and columns count from 1; the end is not part of it."""
-
-    path: str
-    description: str
-    start: tuple[int, int]
-    end: tuple[int, int]
-    text: str
+    from scheduler_reader.tune.remedy import Edit
 
 
 @dataclass(frozen=True)

@@ -2,13 +2,26 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 from scheduler_reader.parse import parse_text
-from scheduler_reader.report.report import Edit
-from scheduler_reader.report.wording import command_options
 from scheduler_reader.resolve.engine import ResolvedEngine
 from scheduler_reader.rule_engine.finding import Finding
 from scheduler_reader.tune.edit import edited
 from scheduler_reader.upgrade.rewrite import Rewrite, rewrite_option
+
+
+class Edit(NamedTuple):
+    """One replacement in a file.  Lines and columns count from 1; the end is not part of it.
+
+    `description` is there where the finding's own proposal does not say what is done.
+    """
+
+    path: str
+    start: tuple[int, int]
+    end: tuple[int, int]
+    text: str
+    description: str = ""
 
 
 def remedy_edit(text: str, path: str, engine: ResolvedEngine, finding: Finding) -> Edit | None:
@@ -21,14 +34,14 @@ def remedy_edit(text: str, path: str, engine: ResolvedEngine, finding: Finding) 
         if number is None:
             return None
         done = edited(text, path, number, [finding.fix], engine.release)
-        options = ", ".join(command_options(finding.fix))
-        return None if done.left else difference(path, text, done.text, options)
+        return None if done.left else difference(path, text, done.text)
     if finding.origin is None or not finding.argument.startswith("-"):
         return None
     renamed = rewrite_option(text, path, engine.release, finding.origin)
     if renamed is None:
         return None
-    return difference(path, text, renamed.text, _words(renamed.rewrites[0]))
+    edit = difference(path, text, renamed.text)
+    return edit and edit._replace(description=_words(renamed.rewrites[0]))
 
 
 def _number(text: str, path: str, engine: ResolvedEngine) -> int | None:
@@ -44,7 +57,7 @@ def _words(rewrite: Rewrite) -> str:
     return f"Take {rewrite.flag} out: {rewrite.reason}"
 
 
-def difference(path: str, before: str, after: str, description: str) -> Edit | None:
+def difference(path: str, before: str, after: str) -> Edit | None:
     """The one replacement that turns a text into another; None where they are the same."""
     if before == after:
         return None
@@ -52,7 +65,7 @@ def difference(path: str, before: str, after: str, description: str) -> Edit | N
     same = _common(before[start:][::-1], after[start:][::-1])
     end = len(before) - same
     new = after[start : len(after) - same]
-    return Edit(path, description, _place(before, start), _place(before, end), new)
+    return Edit(path, _place(before, start), _place(before, end), new)
 
 
 def _common(one: str, other: str) -> int:

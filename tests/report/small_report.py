@@ -7,9 +7,10 @@ from typing import Any
 import built_assessments as build
 
 from scheduler_reader.assessment import Judged
-from scheduler_reader.report.report import Edit, Report
+from scheduler_reader.report.report import Report
 from scheduler_reader.report.unreadable import Unreadable
 from scheduler_reader.rule_engine.finding import Finding, Suppressed, Suppression
+from scheduler_reader.tune.remedy import Edit
 from scheduler_reader.value import Origin
 
 LONG_CONTEXT = build.finding()
@@ -35,7 +36,7 @@ HOSTILE = '<script>alert(1)</script> `a|b` @octocat #12 ::error file=x::y ##[gro
 def edit_of(judged: Judged, finding: Finding) -> Edit | None:
     if finding is not TOO_LONG:
         return None
-    return Edit("serve.yaml", "--max-model-len 8192", (3, 16), (3, 21), "8192")
+    return Edit("serve.yaml", (3, 16), (3, 21), "8192")
 
 
 def small_report(**changes: Any) -> Report:

@@ -8,10 +8,9 @@ import pytest
 
 from scheduler_reader.parse import parse_text
 from scheduler_reader.pipeline import Request, check
-from scheduler_reader.report.report import Edit
 from scheduler_reader.resolve import ResolveOptions
 from scheduler_reader.rule_engine.finding import Finding
-from scheduler_reader.tune.remedy import difference, remedy_edit
+from scheduler_reader.tune.remedy import Edit, difference, remedy_edit
 
 SCRIPT = (
     "vllm serve Qwen/Qwen3-8B \\\n  --max-num-seqs 64 --max-model-len 4096 \\\n  --swap-space 4\n"
@@ -66,6 +65,6 @@ def test_what_cannot_be_edited_safely_is_left() -> None:
 
 
 def test_the_replacement_is_the_smallest() -> None:
-    edit = difference("a", "one\ntwo three\nfour\n", "one\ntwo 3\nfour\n", "")
-    assert edit == Edit("a", "", (2, 5), (2, 10), "3")
-    assert difference("a", "x", "x", "") is None
+    edit = difference("a", "one\ntwo three\nfour\n", "one\ntwo 3\nfour\n")
+    assert edit == Edit("a", (2, 5), (2, 10), "3")
+    assert difference("a", "x", "x") is None

@@ -8,17 +8,21 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
 from scheduler_reader import __version__
 from scheduler_reader.report.listing import Listed, cleaner, listed, not_evaluated
 from scheduler_reader.report.places import Place, place_of, place_of_unreadable
 from scheduler_reader.report.privacy import mask, printable
-from scheduler_reader.report.report import Edit, Report
+from scheduler_reader.report.report import Report
 from scheduler_reader.report.rule_help import help_of, page_url, words
+from scheduler_reader.report.wording import command_options
 from scheduler_reader.rule_engine.finding import Suppression
 from scheduler_reader.value import Origin
+
+if TYPE_CHECKING:
+    from scheduler_reader.tune.remedy import Edit
 
 SCHEMA = (
     "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
@@ -147,9 +151,10 @@ def _fix(one: Listed, edit: Edit, report: Report) -> dict[str, Any]:
         "deletedRegion": region,
         "insertedContent": {"text": cleaner(one.judged)(edit.text)},
     }
+    description = edit.description or ", ".join(command_options(one.finding.fix))
     artifact = _artifact(place_of(Origin("file", path=edit.path), report.root).path)
     return {
-        "description": {"text": cleaner(one.judged)(edit.description)},
+        "description": {"text": cleaner(one.judged)(description)},
         "artifactChanges": [{"artifactLocation": artifact, "replacements": [replacement]}],
     }
 
