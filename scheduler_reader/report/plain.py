@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
+import json
 import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 from scheduler_reader.report.privacy import MASK, is_secret_name, mask
 from scheduler_reader.value import Known, Unknown
+
+
+def dumped(document: Any) -> str:
+    """A document as JSON in ASCII, for every console; a CI runner finds no `##[group]` in it."""
+    text = json.dumps(document, indent=2, allow_nan=False)
+    return text.replace("##[", "#\\u0023[") + "\n"
 
 
 def plain(content: Any, secret_texts: tuple[str, ...] = ()) -> Any:

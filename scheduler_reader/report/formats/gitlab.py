@@ -6,11 +6,11 @@ https://docs.gitlab.com/ci/testing/code_quality/#code-quality-report-format
 from __future__ import annotations
 
 import hashlib
-import json
 from typing import Any
 
 from scheduler_reader.report.listing import Listed, listed
 from scheduler_reader.report.places import place_of_unreadable
+from scheduler_reader.report.plain import dumped
 from scheduler_reader.report.privacy import mask, printable
 from scheduler_reader.report.report import Report
 from scheduler_reader.report.unreadable import Unreadable
@@ -21,7 +21,7 @@ def render(report: Report) -> str:
     """A list with one entry a finding; findings that somebody accepted are not in it."""
     entries = [_entry(one) for one in listed(report)]
     entries += [_unreadable(bad, report) for bad in report.unreadable]
-    return json.dumps(entries, indent=2, ensure_ascii=False) + "\n"
+    return dumped(entries)
 
 
 def _entry(one: Listed) -> dict[str, Any]:

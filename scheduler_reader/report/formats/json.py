@@ -6,7 +6,6 @@ and a number that is not finite is null: the document is valid JSON for every pa
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable
 from typing import Any
 
@@ -16,7 +15,7 @@ from scheduler_reader.capacity.plan import CapacityPlan, KvRange, MemoryTerms
 from scheduler_reader.diagnose.verdict import Bottleneck, TuningStep
 from scheduler_reader.knowledge.gpus import GIB
 from scheduler_reader.performance.estimate import Latency, PerformanceEstimate
-from scheduler_reader.report.plain import plain
+from scheduler_reader.report.plain import dumped, plain
 from scheduler_reader.report.privacy import MASK, is_secret_name, secrets
 from scheduler_reader.report.report import Report
 from scheduler_reader.resolve.engine import ResolvedEngine
@@ -34,7 +33,7 @@ def render(report: Report) -> str:
         "engines": [_engine(assessment) for assessment in report.assessments],
         "errors": [plain({"path": bad.path, "message": bad.message}) for bad in report.unreadable],
     }
-    return json.dumps(document, indent=2, allow_nan=False) + "\n"
+    return dumped(document)
 
 
 def _engine(assessment: Assessment) -> Any:

@@ -6,7 +6,6 @@ repository; what makes two results the same one does not depend on lines.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
@@ -14,6 +13,7 @@ from urllib.parse import quote
 from scheduler_reader import __version__
 from scheduler_reader.report.listing import Listed, cleaner, listed, not_evaluated
 from scheduler_reader.report.places import Place, place_of, place_of_unreadable
+from scheduler_reader.report.plain import dumped
 from scheduler_reader.report.privacy import mask, printable
 from scheduler_reader.report.report import Report
 from scheduler_reader.report.rule_help import help_of, page_url, words
@@ -55,7 +55,7 @@ def render(report: Report) -> str:
         "columnKind": "unicodeCodePoints",
     }
     document = {"$schema": SCHEMA, "version": "2.1.0", "runs": [run]}
-    return json.dumps(document, indent=2, allow_nan=False, ensure_ascii=False) + "\n"
+    return dumped(document)
 
 
 def _first(results: Sequence[Listed], code: str) -> Listed:
