@@ -151,7 +151,12 @@ else:
 
 Format = Annotated[
     FormatName | None,
-    typer.Option("--format", help="What stdout gets.", rich_help_panel=OUTPUT),
+    typer.Option(
+        "--format",
+        metavar="FORMAT",
+        help=f"What stdout gets: {', '.join(formats.names())}.",
+        rich_help_panel=OUTPUT,
+    ),
 ]
 OutputFiles = Annotated[
     list[str] | None,

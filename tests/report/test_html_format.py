@@ -143,7 +143,7 @@ def test_a_run_is_drawn_with_the_chunks_of_a_prompt_as_one() -> None:
     text = html.render(with_timeline())
     assert "<title>request 0: prefill 0.000–0.500 s, 8 tokens</title>" in text
     assert '<rect class="t-decode" x="500.00" y="11" width="500.00" height="8">' in text
-    assert "KV: at most 100% of 10 blocks; waiting: at most 1 requests; 0 preemptions." in text
+    assert "KV: at most 100% of 10 blocks; waiting: at most 1 request; 0 preemptions." in text
     assert "Timeline" not in html.render(small_report())
 
 

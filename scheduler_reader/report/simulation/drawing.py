@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from html import escape
 
 from scheduler_reader.report.simulation.timeline import highest, spread
+from scheduler_reader.report.wording import duration, plural
 from scheduler_reader.simulate.result import Phase, SimulationResult
 
 KINDS = ("waiting", "prefill", "decode", "preempted")
@@ -36,7 +37,8 @@ def draw(result: SimulationResult) -> str:
             f'<div></div><div class="axis">{_axis(result.duration_s)}</div>',
             "</div>",
             f'<p class="dim">KV: at most {max(used) / usable:.0%} of {usable:,} blocks; '
-            f"waiting: at most {max(waiting):,} requests; {result.preemptions:,} preemptions.</p>",
+            f"waiting: at most {plural(max(waiting), 'request')}; "
+            f"{plural(result.preemptions, 'preemption')}.</p>",
         )
     )
 
@@ -98,4 +100,4 @@ def _picture(height: int, content: str, said: str) -> str:
 
 
 def _axis(end_s: float) -> str:
-    return "".join(f"<span>{share * end_s:.3g} s</span>" for share in (0.0, 0.5, 1.0))
+    return f"<span>0</span><span>{duration(end_s * 500)}</span><span>{duration(end_s * 1e3)}</span>"
