@@ -18,6 +18,7 @@ COMMANDS = {
     "check": ("check", "check"),
     "parse": ("parse", "parse"),
     "simulate": ("simulate", "simulate"),
+    "tune": ("tune", "tune"),
     "upgrade": ("upgrade", "upgrade"),
     "compat": ("compat", "compat"),
     "budgets": ("budgets", "budgets"),

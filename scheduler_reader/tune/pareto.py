@@ -26,7 +26,7 @@ def front(points: Iterable[tuple[T, Figures]]) -> list[tuple[T, Figures]]:
             continue
         kept = [other for other in kept if not _covers(entry[1], other[1])]
         kept.append(entry)
-    return sorted(kept, key=lambda entry: _costs(entry[1]))
+    return sorted(kept, key=lambda entry: costs(entry[1]))
 
 
 def thinned(entries: Sequence[T], most: int) -> list[T]:
@@ -40,11 +40,11 @@ def thinned(entries: Sequence[T], most: int) -> list[T]:
 def _covers(one: Figures, other: Figures) -> bool:
     return all(
         a <= b * (1 + CLOSE) if b > 0 else a <= b * (1 - CLOSE)
-        for a, b in zip(_costs(one), _costs(other), strict=True)
+        for a, b in zip(costs(one), costs(other), strict=True)
     )
 
 
-def _costs(figures: Figures) -> tuple[float, float, float]:
+def costs(figures: Figures) -> tuple[float, float, float]:
     """Smaller is better in each."""
     ttft, itl = figures.get("ttft_p99_ms"), figures.get("itl_p99_ms")
     return (

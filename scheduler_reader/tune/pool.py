@@ -5,7 +5,9 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from functools import partial
 from importlib.util import find_spec
+from time import monotonic
 from typing import Any
 
 from scheduler_reader.errors import UsageError
@@ -14,15 +16,15 @@ from scheduler_reader.tune.sweep import Evaluate, Task, one_by_one
 
 TOGETHER = 16  # points of one task in closed form
 TOGETHER_FINAL = 2  # the same where they are simulated
-FEW = 400  # points of a round: below it, starting processes takes longer than the points
-FEW_FINAL = 48
+PATIENCE_S = 1.5  # of a round on one core, before processes are started for the rest of it
+FEWEST = 8  # points that are worth the processes
 
 
 @contextmanager
 def pool(jobs: int | None = None, scheduler: str | None = None) -> Iterator[Evaluate]:
     """How a sweep evaluates its rounds.
 
-    `jobs` None: all cores, where a round is large enough to be worth the processes.  `scheduler`
+    `jobs` None: all cores, where a round takes long enough to be worth the processes.  `scheduler`
     is the address of a Dask scheduler.  Raises `UsageError` where a library is missing, or nobody
     answers at the address.
     """
@@ -37,12 +39,7 @@ def pool(jobs: int | None = None, scheduler: str | None = None) -> Iterator[Eval
         yield one_by_one
         return
 
-    def evaluate(tasks: Sequence[Task]) -> Iterator[tuple[int, Point]]:
-        if jobs is None and _is_small(tasks):
-            return one_by_one(tasks)
-        return _in_parallel(tasks, wanted)
-
-    yield evaluate
+    yield partial(_patiently if jobs is None else _in_parallel, jobs=wanted)
 
 
 @contextmanager
@@ -58,12 +55,17 @@ def _cluster(scheduler: str) -> Iterator[Evaluate]:
     except (OSError, ValueError) as error:
         raise UsageError(f"--scheduler {scheduler}: no Dask scheduler answers: {error}") from None
     with client, parallel_config(backend="dask"):
-        yield lambda tasks: _in_parallel(tasks, -1)
+        yield partial(_in_parallel, jobs=-1)
 
 
-def _is_small(tasks: Sequence[Task]) -> bool:
-    final = sum(wanted.is_final for _, wanted in tasks)
-    return final < FEW_FINAL and len(tasks) - final < FEW
+def _patiently(tasks: Sequence[Task], jobs: int) -> Iterator[tuple[int, Point]]:
+    """One by one, and the rest on all cores where that takes longer than starting them."""
+    until_s = monotonic() + PATIENCE_S
+    for i, (case, wanted) in enumerate(tasks):
+        if monotonic() > until_s and len(tasks) - i >= FEWEST:
+            yield from ((i + at, point) for at, point in _in_parallel(tasks[i:], jobs))
+            return
+        yield i, find_point(case, wanted)
 
 
 def _in_parallel(tasks: Sequence[Task], jobs: int) -> Iterator[tuple[int, Point]]:

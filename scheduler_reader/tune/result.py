@@ -27,7 +27,7 @@ class Step(NamedTuple):
 class Held(NamedTuple):
     """A change that was not made without leave, and what it would do on top of all others.
 
-    `gain` None: it would make the engine start, or (`after.refused`) it does not help.
+    `gain` None: only with it would the engine start.
     """
 
     name: str  # what --allow takes

@@ -3,12 +3,13 @@
 A search is a generator of rounds.  It neither evaluates nor stores a point, so the same search
 runs on one core, on a cluster, and on stored points; what it says depends on figures alone.
 
-1. A coarse grid of the three strongest axes, in closed form.
+1. A coarse grid of the three strongest axes, in closed form; where nothing of it starts, any two
+   axes.
 2. From its best points, every axis alone in turn, in closed form, until nothing gains.
 3. The finalists (the best ones, and the front) as `diagnose` predicts them: simulated where a
    workload is stated.
-4. Changes that are not worth a restart are taken back, large ones made as small as does; the rest
-   is ordered by what each gains on top of the ones before.
+
+What is proposed in the end, and in which order, is `settle.py`'s matter.
 """
 
 from __future__ import annotations
@@ -66,7 +67,9 @@ def explore(space: Space, objective: Objective) -> Rounds:
     """Steps 1 and 2: fills `space.coarse`."""
     yield from ask(space, [()], is_final=False)
     yield from ask(space, _grid(space), is_final=False)
-    for start in _best(space.coarse, _coarse_scores(space, objective), STARTS):
+    if not any(point.figures for point in space.coarse.values()):
+        yield from ask(space, _pairs(space), is_final=False)
+    for start in best_of(space.coarse, _coarse_scores(space, objective), STARTS):
         best = start
         for _ in range(PASSES):
             around = [
@@ -76,7 +79,7 @@ def explore(space: Space, objective: Objective) -> Rounds:
             ]
             yield from ask(space, around, is_final=False)
             scores = _coarse_scores(space, objective)
-            found = _best({m: space.coarse[m] for m in around if m in space.coarse}, scores, 1)
+            found = best_of({m: space.coarse[m] for m in around if m in space.coarse}, scores, 1)
             if not found or scores[found[0]] <= scores[best]:
                 break
             best = found[0]
@@ -88,44 +91,10 @@ def finalists(space: Space, objective: Objective) -> list[Moves]:
     edge = front((moves, point.figures) for moves, point in _by_size(known))
     wanted = [
         (),
-        *_best(known, _coarse_scores(space, objective), FINALISTS),
+        *best_of(known, _coarse_scores(space, objective), FINALISTS),
         *(moves for moves, _ in thinned(edge, FINALISTS)),
     ]
     return list(dict.fromkeys(wanted))
-
-
-def settle(space: Space, objective: Objective) -> Generator[Any, Any, Moves]:
-    """Step 4 without the order: the moves to propose."""
-    scores = yield from _scores(space, objective, tuple(space.final))
-    best = next(iter(_best(space.final, scores, 1)), ())
-    best = yield from _without_idle(space, objective, best)
-    for name, _ in best:
-        axis = next(axis for axis in space.axes if axis.name == name)
-        options = [space.moved(best, axis, option) for option in range(len(axis.options))]
-        scores = yield from _scores(space, objective, options)
-        level = scores[best] - objective.worth / 4
-        best = next((each for each in options if scores[each] >= level), best)
-    return (yield from _without_idle(space, objective, best))
-
-
-def ordered(space: Space, objective: Objective, moves: Moves) -> Generator[Any, Any, list[Moves]]:
-    """The states on the way: each adds the move that gains most on top of the ones before.
-
-    Where no single one leads to an engine that starts, the rest comes together.
-    """
-    way: list[Moves] = [()]
-    yield from ask(space, [()], is_final=True)
-    while len(way[-1]) < len(moves):
-        taken = dict(way[-1])
-        nexts = [
-            tuple(each for each in moves if each[0] in taken or each[0] == name)
-            for name, _ in moves
-            if name not in taken
-        ]
-        scores = yield from _scores(space, objective, nexts)
-        best = _best({m: space.final[m] for m in nexts}, scores, 1)
-        way.append(best[0] if best else moves)
-    return way
 
 
 def ask(space: Space, moves: Iterable[Moves], *, is_final: bool, is_needed: bool = False) -> Rounds:
@@ -156,52 +125,21 @@ def _grid(space: Space) -> list[Moves]:
     return sorted(found, key=lambda moves: (len(moves), sum(option for _, option in moves)))
 
 
-def _without_idle(space: Space, objective: Objective, moves: Moves) -> Generator[Any, Any, Moves]:
-    """The moves without those that gain too little on top of all others, the idlest first."""
-    while moves:
-        fewer = [tuple(each for each in moves if each != move) for move in moves]
-        scores = yield from _scores(space, objective, [moves, *fewer])
-        idle = [each for each in fewer if _is_idle(space, objective, scores, each, moves)]
-        if not idle:
-            break
-        moves = max(idle, key=lambda each: scores[each])
-    return moves
+def _pairs(space: Space) -> list[Moves]:
+    """Each axis alone, then any two together: for an engine that does not start."""
+    alone = [space.moved((), axis, i) for axis in space.axes for i in range(len(axis.options))]
+    both = [
+        space.moved(moves, axis, i)
+        for moves in alone
+        for axis in space.axes
+        for i in range(len(axis.options))
+    ]
+    return sorted(dict.fromkeys([*alone, *both]), key=len)
 
 
-def _is_idle(
-    space: Space, objective: Objective, scores: Mapping[Moves, float], fewer: Moves, moves: Moves
-) -> bool:
-    """Whether what `moves` has more is worth nothing, by the score or by the objective alone."""
-    before, after = space.final[fewer].figures, space.final[moves].figures
-    if not before or not after:
-        return not after
-    gain = objective.gain(before, after).gain
-    return min(scores[moves] - scores[fewer], gain) < objective.worth
-
-
-def _scores(
-    space: Space, objective: Objective, moves: Iterable[Moves]
-) -> Generator[Any, Any, dict[Moves, float]]:
-    """The final points' scores, comparable with each other.
-
-    A point that could not be simulated while the base was (or the other way round) may not win by
-    the difference of the methods: it counts as much as its closed form gains over the base's, if
-    that is less.
-    """
-    listed = list(moves)
-    yield from ask(space, [(), *listed], is_final=True)
-    base = space.final[()]
-    others = [m for m in listed if space.final[m].figures and space.final[m].method != base.method]
-    if base.figures:
-        yield from ask(space, [(), *others], is_final=False, is_needed=True)
-    scores = {m: objective.score(space.final[m].figures) for m in listed}
-    for each in others if base.figures else ():
-        gain = _score(space.coarse, objective, each) - _score(space.coarse, objective, ())
-        scores[each] = min(scores[each], objective.score(base.figures) + gain)
-    return scores
-
-
-def _best(points: Mapping[Moves, Point], scores: Mapping[Moves, float], count: int) -> list[Moves]:
+def best_of(
+    points: Mapping[Moves, Point], scores: Mapping[Moves, float], count: int
+) -> list[Moves]:
     """The best scored points with figures; of equals the one with fewer moves."""
     known = [moves for moves, point in points.items() if point.figures and moves in scores]
     return sorted(known, key=lambda moves: (-scores[moves], len(moves), moves))[:count]
@@ -209,10 +147,6 @@ def _best(points: Mapping[Moves, Point], scores: Mapping[Moves, float], count: i
 
 def _coarse_scores(space: Space, objective: Objective) -> dict[Moves, float]:
     return {moves: objective.score(point.figures) for moves, point in space.coarse.items()}
-
-
-def _score(points: Mapping[Moves, Point], objective: Objective, moves: Moves) -> float:
-    return objective.score(points[moves].figures)
 
 
 def _by_size(points: Mapping[Moves, Point]) -> list[tuple[Moves, Point]]:

@@ -180,11 +180,10 @@ def _lengths(engine: ResolvedEngine, plan: CapacityPlan) -> Iterator[Mapping[str
     """For an engine that does not fit: what is sure to fit, alone or with the rest of a remedy."""
     if plan.starts is not False:
         return
-    for remedy in plan.remedies:
-        if "max_model_len" in remedy.changes:
-            yield {"max_model_len": remedy.changes["max_model_len"]}
-    if plan.safe_max_model_len:
-        yield {"max_model_len": plan.safe_max_model_len}
+    lengths = [remedy.changes.get("max_model_len") for remedy in plan.remedies]
+    for length in dict.fromkeys([*lengths, plan.safe_max_model_len]):
+        if length:
+            yield {"max_model_len": length}
 
 
 def _has(engine: ResolvedEngine, change: Mapping[str, Any]) -> bool:

@@ -28,6 +28,7 @@ class Store:
     def __init__(self, known: dict[str, Point], file: IO[str] | None = None) -> None:
         self._known = known
         self._file = file
+        self.added = 0  # in this run
 
     def get(self, key: str) -> Point | None:
         return self._known.get(key)
@@ -35,6 +36,7 @@ class Store:
     def add(self, key: str, point: Point) -> None:
         """Keep a point; its line is complete in the file when this returns."""
         self._known[key] = point
+        self.added += 1
         if self._file is not None:
             line = {"key": key, **point._asdict()}
             self._file.write(json.dumps(line, separators=(",", ":")) + "\n")

@@ -15,10 +15,11 @@ from scheduler_reader.pipeline import Request
 from scheduler_reader.resolve import resolve
 from scheduler_reader.resolve.engine import ResolvedEngine
 from scheduler_reader.tune.objective import KEPT, Aim, Figures, Objective
-from scheduler_reader.tune.pareto import front, thinned
+from scheduler_reader.tune.pareto import costs, front, thinned
 from scheduler_reader.tune.point import Case, Point, Wanted
 from scheduler_reader.tune.result import Held, Spot, Step, Tried, Tuned
-from scheduler_reader.tune.search import Moves, Space, ask, explore, finalists, ordered, settle
+from scheduler_reader.tune.search import Moves, Space, ask, explore, finalists
+from scheduler_reader.tune.settle import gain, known, like_for_like, ordered, settle
 from scheduler_reader.tune.space import Axis, axes
 from scheduler_reader.tune.words import HELD_BACK, reason
 
@@ -53,7 +54,7 @@ def search(case: Case, wishes: Wishes) -> Generator[list[Wanted], list[Point], T
     yield from ask(space, finalists(space, objective), is_final=True)
     moves = yield from settle(space, objective)
     way = yield from ordered(space, objective, moves)
-    held = yield from _held_back(case, space, every, way[-1], objective)
+    held = yield from _held_back(space, every, way[-1], objective)
     return Tuned(
         case=case,
         engine=engine,
@@ -115,7 +116,7 @@ def _steps(
                 change,
                 "; ".join(each.because for each in why),
                 metric_name(why[0].watch, engine.release),
-                objective.gain(before.figures, after.figures) if before.figures else None,
+                gain(space, objective, earlier, later),
                 before,
                 after,
             )
@@ -128,20 +129,21 @@ def _decisions(space: Space, earlier: Moves, later: Moves) -> list[dict[str, Any
 
 
 def _held_back(
-    case: Case, space: Space, every: Sequence[Axis], moves: Moves, objective: Objective
+    space: Space, every: Sequence[Axis], moves: Moves, objective: Objective
 ) -> Generator[list[Wanted], list[Point], tuple[Held, ...]]:
-    """What each change without leave would do on top of the proposed ones."""
+    """What each change without leave would do on top of the proposed ones, if it starts then."""
     held_axes = [axis for axis in every if axis not in space.axes]
     wider = Space(tuple(every), {}, {}, space.budget)
-    tried = {axis.name: wider.moved(moves_in(wider, moves), axis, 0) for axis in held_axes}
-    yield from ask(wider, tried.values(), is_final=True)
-    before = space.final[moves].figures
+    base = moves_in(wider, moves)
+    tried = {axis.name: wider.moved(base, axis, 0) for axis in held_axes}
+    yield from known(wider, [base, *tried.values()])
     held = []
     for axis in held_axes:
         point = wider.final[tried[axis.name]]
-        gain = objective.gain(before, point.figures) if before and point.figures else None
-        change = axis.options[0]
-        held.append(Held(axis.needs_leave, change, HELD_BACK[axis.needs_leave], gain, point))
+        if point.figures:
+            found = like_for_like(wider, objective, base, tried[axis.name])
+            why = HELD_BACK[axis.needs_leave]
+            held.append(Held(axis.needs_leave, axis.options[0], why, found, point))
     return tuple(held)
 
 
@@ -152,17 +154,20 @@ def moves_in(space: Space, moves: Moves) -> Moves:
 
 
 def _front(space: Space, proposed: Moves) -> tuple[Spot, ...]:
-    """The front of the points that were predicted as `diagnose` does, and where it stands now."""
-    known = {moves: point for moves, point in space.final.items() if point.figures}
-    first = [moves for moves in (proposed, ()) if moves in known]
-    rest = sorted((m for m in known if m not in first), key=lambda m: (len(m), m))
-    edge = front((moves, known[moves].figures) for moves in (*first, *rest))
-    names = [moves for moves, _ in edge]
-    shown = {*thinned(names, MOST_SPOTS), *first}
-    listed = [moves for moves in names if moves in shown]
-    listed += [moves for moves in first if moves not in listed]
+    """The front of the points that were predicted in the way of the proposed one, and where it
+    stands now; the highest throughput first.
+    """
+    points = {moves: point for moves, point in space.final.items() if point.figures}
+    if proposed not in points:
+        return ()
+    method = points[proposed].method
+    alike = sorted((m for m in points if points[m].method == method), key=lambda m: (len(m), m))
+    edge = front((moves, points[moves].figures) for moves in (proposed, *alike))
+    shown = {*thinned([moves for moves, _ in edge], MOST_SPOTS), proposed}
+    shown |= {()} & points.keys()
     return tuple(
-        Spot(space.changes(moves), known[moves], moves == (), moves == proposed) for moves in listed
+        Spot(space.changes(moves), points[moves], moves == (), moves == proposed)
+        for moves in sorted(shown, key=lambda moves: costs(points[moves].figures))
     )
 
 
@@ -182,9 +187,10 @@ def _tried(space: Space) -> Tried:
 
 
 def _values(axis: Axis) -> tuple[Any, ...]:
-    return tuple(
-        dict(option) if len(option) > 1 else next(iter(option.values())) for option in axis.options
-    )
+    """The values of an axis in rising order; options of several settings come last, whole."""
+    single = [next(iter(option.values())) for option in axis.options if len(option) == 1]
+    several = [dict(option) for option in axis.options if len(option) > 1]
+    return (*sorted(single), *several)
 
 
 def _short(refused: str) -> str:

@@ -1,0 +1,291 @@
+"""`sched-reader tune`: search an engine's settings, and write the best ones into its file."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from dataclasses import replace
+from difflib import unified_diff
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, NamedTuple
+
+import typer
+
+from scheduler_reader.cli import options
+from scheduler_reader.cli.groups import Load, Target, read_request, takes_groups
+from scheduler_reader.cli.inputs import read_inputs
+from scheduler_reader.cli.messages import tell
+from scheduler_reader.cli.output import FINDINGS, UNREADABLE, replace_file
+from scheduler_reader.errors import UsageError
+from scheduler_reader.report.unreadable import Unreadable
+from scheduler_reader.report.wording import command_options, workload_text
+
+if TYPE_CHECKING:
+    from scheduler_reader.parse.source import ParsedFile
+    from scheduler_reader.report.tuning.json import Left
+    from scheduler_reader.tune.point import Case
+    from scheduler_reader.tune.result import Tuned
+    from scheduler_reader.tune.tuner import Wishes
+
+SEARCH = "Search"
+INTERRUPTED = 130
+
+
+class Format(StrEnum):
+    terminal = "terminal"
+    json = "json"
+
+
+class Aim(StrEnum):
+    throughput = "throughput"
+    latency = "latency"
+    goodput = "goodput"
+
+
+class Held(StrEnum):
+    kv_cache_dtype = "kv-cache-dtype"
+    max_model_len = "max-model-len"
+
+
+class Backend(StrEnum):
+    local = "local"
+    dask = "dask"
+
+
+@takes_groups
+def tune(
+    context: typer.Context,
+    configs: Annotated[
+        list[str] | None,
+        typer.Argument(metavar="CONFIG...", help="Files to read; - is stdin.", show_default=False),
+    ] = None,
+    *,
+    vllm_version: options.VllmVersion = None,
+    target: Target,
+    load: Load,
+    aim: Annotated[
+        Aim | None,
+        typer.Option(
+            "--for",
+            help="What is searched for; goodput where an SLO is stated, else throughput.",
+            rich_help_panel=SEARCH,
+        ),
+    ] = None,
+    allow: Annotated[
+        list[Held] | None,
+        typer.Option(
+            "--allow",
+            help="A change that may alter answers, or what is accepted (repeatable).",
+            rich_help_panel=SEARCH,
+        ),
+    ] = None,
+    budget: Annotated[
+        int,
+        typer.Option(
+            "--budget",
+            min=1,
+            metavar="N",
+            help="At most so many combinations an engine in closed form.",
+            rich_help_panel=SEARCH,
+        ),
+    ] = 600,
+    jobs: Annotated[
+        int | None,
+        typer.Option(
+            "--jobs", min=1, metavar="N", help="Processes; all cores.", rich_help_panel=SEARCH
+        ),
+    ] = None,
+    backend: Annotated[
+        Backend, typer.Option("--backend", help="Where it runs.", rich_help_panel=SEARCH)
+    ] = Backend.local,
+    scheduler: Annotated[
+        str | None,
+        typer.Option(
+            "--scheduler",
+            metavar="ADDRESS",
+            help="Of the Dask cluster: tcp://host:8786.",
+            rich_help_panel=SEARCH,
+        ),
+    ] = None,
+    resume: Annotated[
+        Path | None,
+        typer.Option(
+            "--resume",
+            metavar="FILE",
+            help="Keep evaluated points there, and go on from those that it has.",
+            rich_help_panel=SEARCH,
+        ),
+    ] = None,
+    write: Annotated[
+        Path | None,
+        typer.Option(
+            "--write",
+            metavar="FILE",
+            help="Write the file with the changes made; may be CONFIG itself.",
+            rich_help_panel=options.OUTPUT,
+        ),
+    ] = None,
+    diff: Annotated[
+        bool,
+        typer.Option(
+            "--diff",
+            help="Print the changes as a unified diff, and nothing else.",
+            rich_help_panel=options.OUTPUT,
+        ),
+    ] = False,
+    plot: Annotated[
+        Path | None,
+        typer.Option(
+            "--plot",
+            metavar="FILE",
+            help="Draw the front: .svg or .png (needs matplotlib).",
+            rich_help_panel=options.OUTPUT,
+        ),
+    ] = None,
+    format: Annotated[
+        Format, typer.Option("--format", help="What stdout gets.", rich_help_panel=options.OUTPUT)
+    ] = Format.terminal,
+) -> None:
+    """Search the scheduler's settings: what to change, in which order, and what each change gains.
+
+    Examples:
+
+      sched-reader tune serve.yaml --gpu h100 --workload chat --slo-ttft-ms 500 --slo-itl-ms 50
+
+      sched-reader tune serve.yaml --for throughput --allow kv-cache-dtype --diff
+    """
+    from scheduler_reader.tune import objective
+    from scheduler_reader.tune.tuner import Wishes, case_of
+
+    request = read_request(target.read(context, vllm_version), load)
+    pool = _Pool(jobs, scheduler)
+    _check(configs or [], bool(write or diff), plot, backend, pool)
+    wishes = Wishes(
+        objective.Aim(aim.value) if aim else None,
+        tuple(each.value.replace("-", "_") for each in allow or []),
+        budget,
+    )
+    if wishes.aim is objective.Aim.goodput and not request.slo.is_set:
+        raise UsageError("--for goodput needs an SLO: --slo-ttft-ms, --slo-itl-ms or --slo-tpot-ms")
+    files, unreadable = read_inputs(configs or [], context.obj)
+    engines = [engine for file in files for engine in file.engines if not engine.is_unreadable]
+    request = replace(request, target=target.fetched(request.target, engines))
+    if plot is not None and len(engines) > 1:
+        raise UsageError(f"--plot shows one engine; here are {len(engines)}")
+    cases = [case_of(engine, request) for engine in engines]
+    results = _swept(cases, wishes, pool, resume)
+    edit = _edit(files[0], results) if (write or diff) and results else None
+    if edit is not None:
+        _write(edit, write, is_shown=diff)
+    if plot is not None and results:
+        _draw(plot, results[0])
+    left = edit.left if edit else {}
+    if not diff:
+        _print(results, unreadable, left, format)
+    for bad in unreadable:
+        tell(bad.message)
+    is_short = any(left.values()) or any(not one.after.figures for one in results)
+    raise typer.Exit(UNREADABLE if unreadable else FINDINGS if is_short else 0)
+
+
+class _Pool(NamedTuple):
+    jobs: int | None
+    scheduler: str | None
+
+
+class _Edit(NamedTuple):
+    """A file before and after, and what could not be changed in it, by engine."""
+
+    path: Path
+    before: str
+    after: str
+    mark: str  # the byte order mark, where the file has one
+    left: Left
+
+
+def _check(
+    configs: Sequence[str], is_edit: bool, plot: Path | None, backend: Backend, pool: _Pool
+) -> None:
+    """Before anything is searched: whether what is asked for can be done."""
+    if is_edit and (len(configs) != 1 or configs[0] == "-"):
+        raise UsageError("--write and --diff need one file: a command line or stdin is none")
+    if (backend is Backend.dask) != (pool.scheduler is not None):
+        raise UsageError("a cluster needs both: --backend dask --scheduler ADDRESS")
+    if plot is not None:
+        from scheduler_reader.report.simulation.plot import check
+
+        check(plot)
+
+
+def _swept(
+    cases: Sequence[Case], wishes: Wishes, pool: _Pool, resume: Path | None
+) -> Sequence[Tuned]:
+    from scheduler_reader.tune.pool import pool as opened
+    from scheduler_reader.tune.store import open_store
+    from scheduler_reader.tune.sweep import sweep
+
+    with open_store(resume) as store:
+        try:
+            with opened(pool.jobs, pool.scheduler) as evaluate:
+                return sweep(cases, wishes, store, evaluate)
+        except KeyboardInterrupt:
+            kept = f"go on with --resume {resume}" if resume else "--resume FILE would have kept it"
+            tell(f"stopped after {store.added:,} combinations; {kept}")
+            raise typer.Exit(INTERRUPTED) from None
+
+
+def _edit(file: ParsedFile, results: Sequence[Tuned]) -> _Edit:
+    """The changes of every engine made in the text of the file."""
+    from scheduler_reader.tune.edit import edited
+
+    path = Path(file.path)
+    content = path.read_bytes()
+    mark = "\ufeff" if content.startswith(b"\xef\xbb\xbf") else ""
+    before = after = content.decode("utf-8-sig")
+    left = {}
+    for i, tuned in enumerate(results):
+        number = file.engines.index(tuned.case.parsed)
+        changes = [step.set for step in tuned.steps]
+        after, left[i] = edited(after, file.path, number, changes, tuned.case.release)
+    return _Edit(path, before, after, mark, left)
+
+
+def _write(edit: _Edit, target: Path | None, *, is_shown: bool) -> None:
+    """Print the difference, or write the new text: whole or not at all."""
+    if is_shown:
+        lines = (edit.before.splitlines(keepends=True), edit.after.splitlines(keepends=True))
+        sys.stdout.writelines(unified_diff(*lines, str(edit.path), str(target or edit.path)))
+    if target is not None:
+        whole = target.resolve()
+        mode = (whole if whole.exists() else edit.path).stat().st_mode
+        replace_file(whole, edit.mark + edit.after)
+        whole.chmod(mode)
+    for changes in edit.left.values():
+        for change, reason in changes:
+            options = "  ".join(command_options(change))
+            tell(f"{edit.path}: {options} is not in the file: {reason}")
+
+
+def _draw(path: Path, tuned: Tuned) -> None:
+    from scheduler_reader.report.tuning.plot import write
+
+    if tuned.front:
+        write(path, workload_text(tuned.case.workload), tuned)
+    else:
+        tell(f"--plot {path}: nothing to draw, no combination starts and can be predicted")
+
+
+def _print(
+    results: Sequence[Tuned], unreadable: Sequence[Unreadable], left: Left, format: Format
+) -> None:
+    if format is Format.json:
+        from scheduler_reader.report.tuning.json import render
+
+        typer.echo(render(results, unreadable, left), nl=False)
+        return
+    from rich.console import Console
+
+    from scheduler_reader.report.tuning import terminal
+
+    terminal.render(results, Console())
