@@ -1,4 +1,4 @@
-"""Write the generated pages of docs/: rules, options of `vllm serve`.
+"""Write the generated pages of docs/: rules, options of `vllm serve`, quoted figures, the lesson.
 
     python tools/docs.py
 
@@ -9,22 +9,26 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from pages.claims import claims_page
 from pages.flags import flag_pages
+from pages.lesson import lesson_page
 from pages.rules import rule_pages
 
 DOCS = Path(__file__).resolve().parent.parent / "docs"
 FOLDERS = ("flags", "rules")  # hold generated pages only
+SINGLE = ("claims.md", "lesson.md")
 
 
 def generated() -> dict[str, str]:
     """Every generated page: path below docs/ → text."""
-    return rule_pages() | flag_pages()
+    return rule_pages() | flag_pages() | claims_page() | lesson_page()
 
 
 def written() -> dict[str, str]:
     """The pages that stand in docs/ where generated ones belong."""
     paths = [path for folder in FOLDERS for path in (DOCS / folder).glob("*.md")]
     paths += [DOCS / f"{folder}.md" for folder in FOLDERS]
+    paths += [DOCS / name for name in SINGLE]
     return {
         path.relative_to(DOCS).as_posix(): path.read_text(encoding="utf-8")
         for path in paths

@@ -20,7 +20,7 @@ def pages() -> dict[str, str]:
 
 
 def test_the_pages_are_current(pages: dict[str, str]) -> None:
-    written = docs.written()
+    written = {path: text for path, text in docs.written().items() if path not in docs.SINGLE}
     stale = sorted(path for path in {*pages, *written} if pages.get(path) != written.get(path))
     assert not stale, "run python tools/docs.py"
 
