@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from email.message import Message
 from pathlib import Path
 
 import pytest
@@ -116,3 +117,19 @@ def test_two_runs_give_the_same(call: Run, repository: Path) -> None:
             for _ in range(2)
         )
         assert once == again
+
+
+def test_the_pages_are_where_the_package_says(
+    call: Run, repository: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """`Documentation` of the installed package's links; without it there is no link at all."""
+    installed = Message()
+    monkeypatch.setattr("importlib.metadata.metadata", lambda name: installed)
+    sarif = call("check", "serve.yaml", *OPTIONS, "--format", "sarif")[1]
+    assert "helpUri" not in sarif
+    installed["Project-URL"] = "Source, https://source.example"
+    installed["Project-URL"] = "Documentation, https://docs.example/"
+    (run,) = json.loads(call("check", "serve.yaml", *OPTIONS, "--format", "sarif")[1])["runs"]
+    driver = run["tool"]["driver"]
+    assert driver["informationUri"] == "https://docs.example/"
+    assert driver["rules"][0]["helpUri"] == "https://docs.example/rules/FLG002.html"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 
 import built_assessments as build
@@ -151,12 +152,21 @@ def test_escaped_text_is_shown_as_it_stands(text: str) -> None:
 
 
 def test_a_comment_has_room_for_so_much() -> None:
-    engines = [build.healthy(engine=build.engine(name=f"engine-{i}")) for i in range(60)]
-    text = markdown.render(Report.of(engines))
-    assert len(text) < 65_536
-    assert text.count("\n### ") < 60
-    left = 60 - text.count("\n### ")
-    assert text.endswith(f"{left} more engines would not fit into a comment.\n")
+    def shown(count: int) -> tuple[int, str]:
+        quiet = [build.healthy(engine=build.engine(name=f"engine-{i}")) for i in range(count)]
+        text = markdown.render(Report.of([*quiet, build.does_not_start()]))
+        assert len(text) < 65_536
+        first, *others = re.findall(r"^### (.*)$", text, re.MULTILINE)
+        assert "Llama-3.3-70B" in first
+        return len(others), text
+
+    assert shown(3)[1].count("<details>") == 2 * 4
+    engines, text = shown(40)
+    assert engines == 40
+    assert 0 < text.count("<details>") < 2 * 40
+    engines, text = shown(200)
+    assert text.endswith(f"{200 - engines} more engines would not fit into a comment.\n")
+    assert "<details>" not in text
 
 
 def test_rules_are_linked_where_the_pages_are_published() -> None:

@@ -29,23 +29,47 @@ FOLDED = {
 
 
 def render(report: Report) -> str:
-    """Every engine, as many as a comment has room for; the worst finding decides the first line."""
+    """Every engine, the one with the gravest finding first, as far as a comment has room.
+
+    What does not fit is first the folded parts of an engine, then the engine.
+    """
     entries = listed(report, suppressed=True)
-    parts = [MARKER, f"## sched-reader: {_counts(entries, len(report.assessments))}"]
-    parts += [
+    head = [MARKER, f"## sched-reader: {_counts(entries, len(report.assessments))}"]
+    head += [
         f"- **not read**: {md.escaped(printable(mask(bad.message)))}" for bad in report.unreadable
     ]
-    room = MOST_CHARACTERS - sum(map(len, parts))
-    for i, assessment in enumerate(report.assessments):
-        own = [one for one in entries if one.judged is report.judged[i]]
-        section = "\n\n".join(_engine(assessment, own, report))
+    engines = [
+        (assessment, [one for one in entries if one.judged is judged])
+        for assessment, judged in zip(report.assessments, report.judged, strict=True)
+    ]
+    engines.sort(key=lambda engine: _gravest(engine[1]))
+    return "\n\n".join([*head, *_sections(engines, report, sum(map(len, head)))]) + "\n"
+
+
+def _sections(
+    engines: Sequence[tuple[Assessment, Sequence[Listed]]], report: Report, used: int
+) -> list[str]:
+    room = MOST_CHARACTERS - used
+    sections: list[str] = []
+    for engine in engines:
+        section = "\n\n".join(_shown(*engine, report))
         room -= len(section)
         if room < 0:
-            left = wording.plural(len(report.assessments) - i, "more engine")
-            parts.append(f"{left} would not fit into a comment.")
+            left = wording.plural(len(engines) - len(sections), "more engine")
+            return [*sections, f"{left} would not fit into a comment."]
+        sections.append(section)
+    for i, engine in enumerate(engines):
+        folded = "\n\n".join(("", *_folded(*engine, report)))
+        room -= len(folded)
+        if room < 0:
             break
-        parts.append(section)
-    return "\n\n".join(parts) + "\n"
+        sections[i] += folded
+    return sections
+
+
+def _gravest(entries: Sequence[Listed]) -> int:
+    ranks = [SEVERITIES.index(one.finding.severity) for one in entries if not one.suppression]
+    return min(ranks, default=len(SEVERITIES))
 
 
 def _counts(entries: Sequence[Listed], engines: int) -> str:
@@ -56,10 +80,10 @@ def _counts(entries: Sequence[Listed], engines: int) -> str:
     return f"{', '.join(parts) or 'no findings'} in {wording.plural(engines, 'engine')}"
 
 
-def _engine(assessment: Assessment, entries: Sequence[Listed], report: Report) -> Iterator[str]:
+def _shown(assessment: Assessment, entries: Sequence[Listed], report: Report) -> Iterator[str]:
+    """The verdict, the findings, and what to change."""
     clean = cleaner(assessment, report.root)
-    sections = report_sections(assessment)
-    _, *verdict = sections["header"]
+    _, *verdict = report_sections(assessment)["header"]
     place = str(place_of(assessment.engine.parsed.origin, report.root))
     yield f"### {md.escaped(engine_title(assessment, clean))} in {md.code(place)}"
     yield markdown(verdict, clean)
@@ -70,13 +94,18 @@ def _engine(assessment: Assessment, entries: Sequence[Listed], report: Report) -
     if steps:
         yield "**Change, in this order**"
         yield "\n".join(steps)
+
+
+def _folded(assessment: Assessment, entries: Sequence[Listed], report: Report) -> Iterator[str]:
+    """What a reader opens: the figures, the reasons, and what somebody accepted."""
+    clean, sections = cleaner(assessment, report.root), report_sections(assessment)
     for title, names in FOLDED.items():
         blocks = [block for name in names for block in sections[name]]
         if blocks:
-            yield _folded(title, markdown(blocks, clean))
+            yield _fold(title, markdown(blocks, clean))
     accepted = [one for one in entries if one.suppression]
     if accepted:
-        yield _folded(wording.plural(len(accepted), "accepted finding"), _accepted(accepted))
+        yield _fold(wording.plural(len(accepted), "accepted finding"), _accepted(accepted))
 
 
 def _steps(assessment: Assessment, clean: Clean) -> Iterator[str]:
@@ -101,5 +130,5 @@ def _accepted(entries: Sequence[Listed]) -> str:
     return "\n".join(lines)
 
 
-def _folded(title: str, content: str) -> str:
+def _fold(title: str, content: str) -> str:
     return f"<details>\n<summary>{title}</summary>\n\n{content}\n\n</details>"
