@@ -38,10 +38,17 @@ def evaluate(
             raise compiled.rule.mistake("when", str(error)) from error
         except KeyError as error:
             raise compiled.rule.mistake("when", f"no fact or engine argument {error}") from error
-    findings.sort(
-        key=lambda f: (SEVERITY_ORDER[f.severity], CONFIDENCE_ORDER[f.confidence], f.code)
+    return gravest_first(findings), tuple(missing)
+
+
+def gravest_first(findings: Iterable[Finding]) -> tuple[Finding, ...]:
+    """By severity, then by how sure they are, then by code."""
+    return tuple(
+        sorted(
+            findings,
+            key=lambda f: (SEVERITY_ORDER[f.severity], CONFIDENCE_ORDER[f.confidence], f.code),
+        )
     )
-    return tuple(findings), tuple(missing)
 
 
 def functions_of(facts: Facts) -> dict[str, Callable[..., Any]]:

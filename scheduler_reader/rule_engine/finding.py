@@ -13,6 +13,12 @@ Severity = Literal["error", "warning", "note"]
 Confidence = Literal["high", "medium", "low"]
 Effect = Literal["refused", "ignored", "changed", "warned", "risk", "advice"]
 SuppressionKind = Literal["comment", "annotation", "baseline"]
+IssueKind = Literal[
+    "no_reason",  # a code is named and no reason given: it counts all the same
+    "unknown_code",  # no rule's code starts so
+    "unused",  # nothing is found where it stands
+    "not_understood",  # begins like a remark and is none
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +61,15 @@ class Suppressed(NamedTuple):
 
     finding: Finding
     suppression: Suppression
+
+
+@dataclass(frozen=True, slots=True)
+class SuppressionIssue:
+    """What is wrong with one code of a remark, or with the remark as a whole."""
+
+    kind: IssueKind
+    name: str  # the code; the text where it is not understood
+    origin: Origin
 
 
 class NotEvaluated(NamedTuple):

@@ -19,12 +19,12 @@ class Selection(NamedTuple):
 
     def of(self, rules: Iterable[CompiledRule]) -> tuple[CompiledRule, ...]:
         """The rules that are wanted, in their order."""
-        return tuple(
-            rule
-            for rule in rules
-            if (not self.select or rule.rule.code.startswith(self.select))
-            and not (self.ignore and rule.rule.code.startswith(self.ignore))
-        )
+        return tuple(rule for rule in rules if self.wants(rule.rule.code))
+
+    def wants(self, code: str) -> bool:
+        """Whether the rule of this code is wanted."""
+        is_selected = not self.select or code.startswith(self.select)
+        return is_selected and not (self.ignore and code.startswith(self.ignore))
 
 
 def read_selection(
@@ -37,12 +37,17 @@ def read_selection(
     selection = Selection(_prefixes(select), _prefixes(ignore))
     if selection == Selection():
         return selection
-    codes = [rule.code for rule in all_rules()]
-    codes += [rule.code for folder in folders for rule in user_rules(folder)]
+    codes = known_codes(folders)
     for prefix in (*selection.select, *selection.ignore):
         if not any(code.startswith(prefix) for code in codes):
             raise UsageError(f"{prefix}: no rule's code starts so (sched-reader list rules)")
     return selection
+
+
+def known_codes(folders: Sequence[Path] = ()) -> frozenset[str]:
+    """The codes of our own rules and of those in a user's folders."""
+    rules = [*all_rules(), *(rule for folder in folders for rule in user_rules(folder))]
+    return frozenset(rule.code for rule in rules)
 
 
 def _prefixes(options: Sequence[str]) -> tuple[str, ...]:

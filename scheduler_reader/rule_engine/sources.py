@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -11,6 +11,7 @@ from scheduler_reader.diagnose.verdict import Bottleneck
 from scheduler_reader.performance.estimate import PerformanceEstimate
 from scheduler_reader.policy import Policy
 from scheduler_reader.resolve.engine import ResolvedEngine
+from scheduler_reader.rule_engine.finding import SuppressionIssue
 from scheduler_reader.value import Value
 from scheduler_reader.workload import Slo, Workload
 
@@ -31,6 +32,7 @@ class Sources:
     slo: Slo
     observed: Mapping[str, float] = field(default_factory=dict)
     policy: Policy = field(default_factory=dict)
+    suppression_issues: Sequence[SuppressionIssue] = ()
 
     @cached_property
     def capacity(self) -> CapacityPlan:

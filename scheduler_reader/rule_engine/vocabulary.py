@@ -12,12 +12,13 @@ from typing import Any, NamedTuple
 from scheduler_reader.parse.reading import FlagIssue
 from scheduler_reader.resolve.no_effect import OverriddenSetting, UnreadVariable
 from scheduler_reader.rule_engine import known_facts
+from scheduler_reader.rule_engine.finding import SuppressionIssue
 from scheduler_reader.rule_engine.settings import is_setting, setting_kind
 
 KINDS = {"int": "number", "float": "number", "str": "text", "bool": "flag"}
 ITEM_FIELDS = {
     item.__name__: tuple(field.name for field in fields(item))
-    for item in (FlagIssue, OverriddenSetting, UnreadVariable)
+    for item in (FlagIssue, OverriddenSetting, SuppressionIssue, UnreadVariable)
 }
 
 

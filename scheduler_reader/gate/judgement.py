@@ -1,0 +1,175 @@
+"""The findings of all engines as the gate counts them: what is accepted, known, graver or milder."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import date
+from typing import Generic
+
+from scheduler_reader.gate.baseline import UNSAID, Baseline, Entry
+from scheduler_reader.gate.fingerprint import Identity, identity
+from scheduler_reader.gate.severity import Severities, with_severity
+from scheduler_reader.gate.suppressions import Codes, J, divided, nearest, suppressed
+from scheduler_reader.parse.source import ParsedFile
+from scheduler_reader.pipeline import Request
+from scheduler_reader.rule_engine import Facts, Sources, evaluate
+from scheduler_reader.rule_engine.evaluate import gravest_first
+from scheduler_reader.rule_engine.finding import (
+    Finding,
+    Suppressed,
+    Suppression,
+    SuppressionIssue,
+)
+from scheduler_reader.rule_engine.selection import known_codes
+from scheduler_reader.value import Unknown
+from scheduler_reader.workload import DEFAULT_WORKLOAD
+
+ISSUES = "suppression_issues"  # the list fact of the rules that are asked once all others are
+
+
+@dataclass(frozen=True, slots=True)
+class Controls:
+    """What a user states about findings beside the rules; `today` is what `expires` is compared with."""
+
+    severities: Severities = field(default_factory=dict)
+    baseline: Baseline | None = None
+    writes_baseline: bool = False  # take what is found into it
+    today: date = field(default_factory=date.today)
+
+
+@dataclass(frozen=True, slots=True)
+class Judgement(Generic[J]):
+    """The engines with the findings that count, and what became of the baseline's entries."""
+
+    engines: tuple[J, ...]
+    baseline: Baseline | None = None
+    expired: tuple[Entry, ...] = ()  # they count again
+    fixed: tuple[Entry, ...] = ()  # not found any more: the baseline can shrink
+
+
+def judge(
+    files: Sequence[ParsedFile], engines: Sequence[J], request: Request, controls: Controls
+) -> Judgement[J]:
+    """Judge engines, which stand in the order of the files that they are in."""
+    judged: list[J] = []
+    remaining = list(engines)
+    for file in files:
+        of_file = remaining[: len(file.readable)]
+        del remaining[: len(of_file)]
+        judged += _without_suppressed(file, of_file, request) if file.remarks else of_file
+    judged = [_by_gravity(engine, controls.severities) for engine in judged]
+    baseline = controls.baseline
+    if baseline is None:
+        return Judgement(tuple(judged))
+    if controls.writes_baseline:
+        found = (identity(one.engine, finding) for one in judged for finding in one.findings)
+        beyond = (e for e in baseline.entries if not _is_asked(e, files, judged, request, baseline))
+        baseline = baseline.updated(found, beyond)
+    return _compared(files, judged, request, baseline, controls.today)
+
+
+def _without_suppressed(file: ParsedFile, engines: list[J], request: Request) -> list[J]:
+    if not engines:
+        return []
+    codes = Codes(known_codes(request.rule_folders), request.rules)
+    engines, issues = suppressed(file, engines, codes)
+    for issue in issues:
+        index = nearest(engines, issue.origin)
+        engine = engines[index]
+        found = _findings_about(issue, engine, request)
+        engines[index] = divided(engine, (*engine.findings, *found), ())
+    return engines
+
+
+def _findings_about(issue: SuppressionIssue, judged: J, request: Request) -> tuple[Finding, ...]:
+    """What the rules on suppressions say of one that is wrong or not needed."""
+    nothing = Unknown("rules on suppressions predict nothing")
+
+    def no_plan() -> None:
+        raise AssertionError("rules on suppressions plan nothing")
+
+    rules = [
+        rule for rule in request.wanted_rules(judged.engine.release) if rule.rule.for_each == ISSUES
+    ]
+    sources = Sources(
+        judged.engine,
+        no_plan,  # type: ignore[arg-type]
+        lambda: nothing,
+        lambda: nothing,
+        request.workload or DEFAULT_WORKLOAD,
+        request.slo,
+        suppression_issues=(issue,),
+    )
+    return evaluate(rules, Facts(sources))[0]
+
+
+def _by_gravity(engine: J, severities: Severities) -> J:
+    if not severities:
+        return replace(engine, findings=gravest_first(engine.findings))
+    findings = gravest_first(with_severity(one, severities) for one in engine.findings)
+    accepted = tuple(
+        one._replace(finding=with_severity(one.finding, severities)) for one in engine.suppressed
+    )
+    return replace(engine, findings=findings, suppressed=accepted)
+
+
+def _compared(
+    files: Sequence[ParsedFile],
+    engines: Sequence[J],
+    request: Request,
+    baseline: Baseline,
+    today: date,
+) -> Judgement[J]:
+    """The engines without the findings that the baseline knows."""
+    known: Mapping[Identity, Entry] = {entry.identity: entry for entry in baseline.entries}
+    found: Counter[Identity] = Counter()
+    judged = []
+    for engine in engines:
+        counting: list[Finding] = []
+        accepted: list[Suppressed] = []
+        for finding in engine.findings:
+            one = baseline.seen_from_here(identity(engine.engine, finding))
+            found[one] += 1
+            entry = known.get(one)
+            if entry is None or found[one] > entry.count or entry.is_over(today):
+                counting.append(finding)
+                continue
+            reason = entry.reason or UNSAID
+            suppression = Suppression("baseline", reason, baseline.place(entry), entry.expires)
+            accepted.append(Suppressed(finding, suppression))
+        judged.append(divided(engine, counting, accepted))
+    asked = [
+        entry for entry in baseline.entries if _is_asked(entry, files, judged, request, baseline)
+    ]
+    return Judgement(
+        tuple(judged),
+        baseline,
+        expired=tuple(e for e in asked if e.is_over(today) and found[e.identity]),
+        fixed=tuple(e for e in asked if found[e.identity] < e.count),
+    )
+
+
+def _is_asked(
+    entry: Entry,
+    files: Sequence[ParsedFile],
+    engines: Sequence[J],
+    request: Request,
+    baseline: Baseline,
+) -> bool:
+    """Whether this run says something about an entry: it read the file and evaluated the rule.
+
+    Of a file that is not there any more, nothing is found.
+    """
+    path, _, code, _ = entry.identity
+    if not request.rules.wants(code):
+        return False
+    if not any(baseline.path_from_here(file.path) == path for file in files):
+        return not path.startswith("<") and not (baseline.path.parent / path).exists()
+    return not any(
+        rule.code == code
+        for engine in engines
+        if baseline.path_from_here(engine.engine.parsed.origin.path or "") == path
+        for rule in engine.not_evaluated
+    )
