@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Any
 
 from scheduler_reader.assessment import Assessment, Checked
 from scheduler_reader.capacity import plan_capacity
 from scheduler_reader.capacity.plan import CapacityPlan
 from scheduler_reader.diagnose import find_bottleneck, next_steps, tune
+from scheduler_reader.knowledge.flags import flag_table
 from scheduler_reader.knowledge.versions import Release
 from scheduler_reader.parse.source import ParsedEngine
 from scheduler_reader.performance import estimate_performance
@@ -61,7 +63,16 @@ def assess(parsed: ParsedEngine, request: Request) -> Assessment:
         bottleneck=bottleneck,
         findings=findings,
         not_evaluated=not_evaluated,
-        tuning=tune(engine, plan, workload, request.slo, base=base),
+        tuning=tune(
+            engine,
+            plan,
+            workload,
+            request.slo,
+            base=base,
+            repredict=lambda changes: (
+                _changed(engine, changes, request) if changes else (plan, estimate)
+            ),
+        ),
         assumptions=engine.assumptions + workload_assumption(request.workload),
         read_next=following.read,
         measure_next=following.measure,
@@ -112,6 +123,18 @@ def predicted(
 
 def _not_predicted() -> Unknown:
     return Unknown("nothing is predicted: neither a workload nor an objective is stated")
+
+
+def _changed(
+    engine: ResolvedEngine, changes: Mapping[str, Any], request: Request
+) -> tuple[CapacityPlan, Value[PerformanceEstimate]]:
+    """What the engine gets with settings changed in its file."""
+    from scheduler_reader.tune.arguments import with_arguments
+
+    table = flag_table(engine.release)
+    changed = resolve(with_arguments(engine.parsed, changes, table), request.target)
+    plan = plan_capacity(changed, request.workload or DEFAULT_WORKLOAD)
+    return plan, predicted(changed, plan, request)
 
 
 def workload_assumption(stated: Workload | None) -> tuple[str, ...]:

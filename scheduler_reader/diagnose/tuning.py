@@ -27,7 +27,7 @@ from scheduler_reader.knowledge.metrics import metric_name
 from scheduler_reader.performance import operating_estimate
 from scheduler_reader.performance.estimate import PerformanceEstimate
 from scheduler_reader.resolve.engine import ResolvedEngine
-from scheduler_reader.value import Unknown, Value
+from scheduler_reader.value import Known, Unknown, Value
 from scheduler_reader.workload import Slo, Workload
 
 WORTH_CHANGING = 0.03  # the smallest predicted gain that is worth a restart
@@ -35,6 +35,11 @@ WORTH_A_RISK = 0.1  # the same for what only moves a tail, or may alter the answ
 MOST_STEPS = 3
 
 Plan: TypeAlias = Callable[[ResolvedEngine, Workload], CapacityPlan]
+
+# What the engine gets with settings changed in its file: resolved anew, predicted as it is itself.
+Repredict: TypeAlias = Callable[
+    [Mapping[str, Any]], tuple[CapacityPlan, Value[PerformanceEstimate]]
+]
 
 
 class _State(NamedTuple):
@@ -100,10 +105,13 @@ def tune(
     *,
     evaluate: Evaluate = operating_estimate,
     base: Value[PerformanceEstimate] | None = None,
+    repredict: Repredict | None = None,
 ) -> tuple[TuningStep, ...]:
     """The ordered changes with their predicted effect; empty where nothing gains or is known.
 
-    `base` is what `evaluate` finds for the engine as it is, where that is known already.
+    `base` is what `evaluate` finds for the engine as it is, where that is known already.  With
+    `repredict` the figures are those that it finds, and a step that then gains nothing is not
+    promised, nor what comes after it.
 
     An engine that does not start gets the changes that make it start first, each by itself
     enough, then none: the numbers it gets with them stand in `after`.
@@ -111,7 +119,8 @@ def tune(
     search = _Search(workload, slo, evaluate, plan_capacity)
     state = search.state(engine, plan, base)
     if plan.starts is False:
-        return _starting(search, state)
+        alone = _starting(search, state)
+        return alone if repredict is None else _promised_alone(alone, repredict)
     steps: list[TuningStep] = []
     while state.estimate is not None and len(steps) < MOST_STEPS:
         safe = changes(state.engine, workload, state.estimate)
@@ -122,7 +131,36 @@ def tune(
         change, after = found
         steps.append(_step(len(steps) + 1, change, state, after))
         state = after
-    return tuple(steps)
+    return tuple(steps) if repredict is None else _promised(search, steps, repredict)
+
+
+def _promised(
+    search: _Search, steps: Iterable[TuningStep], repredict: Repredict
+) -> tuple[TuningStep, ...]:
+    """The steps with the figures that the changed file will have; up to the first without gain."""
+    kept: list[TuningStep] = []
+    changes: dict[str, Any] = {}
+    before = repredict(changes)
+    for step in steps:
+        changes |= step.set
+        after = repredict(changes)
+        if isinstance(before[1], Unknown) or isinstance(after[1], Unknown):
+            break
+        if search.gain(before[1].value, after[1].value)[1] < UNCHANGED:
+            break
+        kept.append(step._replace(before=_figures(*before), after=_figures(*after)))
+        before = after
+    return tuple(kept)
+
+
+def _promised_alone(steps: Iterable[TuningStep], repredict: Repredict) -> tuple[TuningStep, ...]:
+    """The same for changes each of which is enough to start."""
+    after = [(step, repredict(step.set)) for step in steps]
+    kept = [(step, found) for step, found in after if found[0].starts]
+    return tuple(
+        step._replace(order=order, after=_figures(*found))
+        for order, (step, found) in enumerate(kept, 1)
+    )
 
 
 def _starting(search: _Search, state: _State) -> tuple[TuningStep, ...]:
@@ -139,20 +177,22 @@ def _step(order: int, change: Change, before: _State, after: _State) -> TuningSt
         order=order,
         set=dict(change.set),
         because=change.because,
-        before=_figures(before),
-        after=_figures(after),
+        before=_figures(before.plan, before.estimate),
+        after=_figures(after.plan, after.estimate),
         watch=metric_name(change.watch, before.engine.release),
     )
 
 
-def _figures(state: _State) -> Mapping[str, float]:
+def _figures(
+    plan: CapacityPlan, found: PerformanceEstimate | Value[PerformanceEstimate] | None
+) -> Mapping[str, float]:
     """The numbers a change is judged by, as far as they are known."""
     figures: dict[str, Any] = {
-        "kv_cache_tokens": state.plan.kv_cache_tokens,
-        "max_concurrency": state.plan.max_concurrency,
+        "kv_cache_tokens": plan.kv_cache_tokens,
+        "max_concurrency": plan.max_concurrency,
     }
-    estimate = state.estimate
-    if estimate is not None:
+    estimate = found.value if isinstance(found, Known) else found
+    if isinstance(estimate, PerformanceEstimate):
         figures |= {
             "output_tokens_per_s": estimate.output_tokens_per_s,
             "goodput_requests_per_s": estimate.goodput_requests_per_s,
