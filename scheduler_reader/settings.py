@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from math import isfinite
 from os.path import relpath
 from pathlib import Path
@@ -20,7 +20,11 @@ from scheduler_reader.errors import UsageError
 from scheduler_reader.settings_search import FILE, PROJECT_FILE, candidates
 from scheduler_reader.value import Known, Origin
 
-TABLE = re.compile(rb"^\s*\[tool\.sched-reader\]", re.MULTILINE)
+TABLE = re.compile(rb"^\s*\[tool\.sched-reader[\].]", re.MULTILINE)
+HEADER = re.compile(r"\s*\[\s*([\w.\s\"'-]+?)\s*\]")
+KEY = re.compile(
+    r"\s*((?:[\w-]+|\"[^\"]*\"|'[^']*')(?:\s*\.\s*(?:[\w-]+|\"[^\"]*\"|'[^']*'))*)\s*="
+)
 SYNTAX_PLACE = re.compile(r" \(at line (\d+), column (\d+)\)$")
 
 
@@ -55,6 +59,15 @@ KEYS = {
     "select": Key(list, "all rules"),
     "ignore": Key(list, "no rule"),
     "rules": Key(list, "no folder of further rules", is_path=True),
+    "severity": Key(dict, "that of each rule"),
+    "policy": Key(dict, "no threshold"),
+    "baseline": Key(str, "no baseline", is_path=True),
+}
+PROFILES = "profile"  # the table of named settings, each over those that stand outside of it
+DISPLACED = {  # a setting → those that it takes the place of
+    "workload": ("isl", "osl", "concurrency", "rate"),
+    "concurrency": ("rate",),
+    "rate": ("concurrency",),
 }
 WORDS = {
     str: "text",
@@ -62,22 +75,47 @@ WORDS = {
     float: "a number",
     bool: "true or false",
     list: "a list of text",
+    dict: "a table",
 }
 
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """What one file states: values by key, each with its place."""
+    """What one file states: values by key, each with its place; so are the entries of a table."""
 
     path: Path
     values: Mapping[str, Known[Any]]
+    profiles: Mapping[str, Mapping[str, Known[Any]]] = field(default_factory=dict)
+
+    def with_profile(self, name: str) -> Settings:
+        """The settings with those of a profile over them; `UsageError` where there is none."""
+        if name not in self.profiles:
+            known = ", ".join(self.profiles) or "none"
+            raise UsageError(f"--profile {name}: there is {known}", _at(self.path))
+        over = self.profiles[name]
+        displaced = {key for given in over for key in DISPLACED.get(given, ())}
+        values = {key: value for key, value in self.values.items() if key not in displaced}
+        for key, value in over.items():
+            if KEYS[key].kind is dict and key in values:
+                value = Known({**values[key].value, **value.value}, value.origin)  # noqa: PLW2901
+            values[key] = value
+        return Settings(self.path, values, self.profiles)
 
 
-def find_settings(start: Path) -> Settings | None:
+def find_settings(start: Path, profile: str | None = None) -> Settings | None:
     """The settings that hold for what lies in the folder `start`; None: there are none.
 
     Raises `UsageError` with file, line and key for what is no setting, or not of its type.
     """
+    found = _nearest(start)
+    if profile is None:
+        return found
+    if found is None:
+        raise UsageError(f"--profile {profile}: there is no settings file that has it")
+    return found.with_profile(profile)
+
+
+def _nearest(start: Path) -> Settings | None:
     for path in candidates(start):
         content = _content(path)
         if path.name == FILE or TABLE.search(content):
@@ -106,15 +144,58 @@ def _read(path: Path, content: bytes) -> Settings:
         raise UsageError(message, _at(path, int(place[1]) if place else None)) from None
     if path.name == PROJECT_FILE:
         stated = stated.get("tool", {}).get("sched-reader", {})
-    lines = _lines(text, path.name == PROJECT_FILE)
+    lines = key_lines(text, ("tool", "sched-reader") if path.name == PROJECT_FILE else ())
+    named = stated.pop(PROFILES, {})
+    at = _Place(path, lines, (PROFILES,))
+    if not isinstance(named, dict) or not all(isinstance(one, dict) for one in named.values()):
+        raise UsageError(f"{PROFILES}: takes tables, as in [{PROFILES}.ci]", at.origin)
+    profiles = {name: _values(one, at.below(name)) for name, one in named.items()}
+    return Settings(path, _values(stated, _Place(path, lines)), profiles)
+
+
+class _Place(NamedTuple):
+    """A table or key of the settings file, and the lines of all of them."""
+
+    path: Path
+    lines: Mapping[tuple[str, ...], int]
+    keys: tuple[str, ...] = ()
+
+    def below(self, key: str) -> _Place:
+        return self._replace(keys=(*self.keys, key))
+
+    @property
+    def origin(self) -> Origin:
+        """The line of the key, else that of the nearest table around it."""
+        within = (self.keys[:length] for length in range(len(self.keys), 0, -1))
+        return _at(self.path, next((self.lines[k] for k in within if k in self.lines), None))
+
+
+def _values(stated: Mapping[str, Any], table: _Place) -> dict[str, Known[Any]]:
     values = {}
     for name, value in stated.items():
-        origin = _at(path, lines.get(name))
-        values[name] = Known(_checked(name, value, path.parent, origin), origin)
+        at = table.below(name)
+        checked = _checked(name, value, table.path.parent, at.origin)
+        if KEYS[name].kind is dict:
+            checked = {key: _entry(name, key, one, at.below(key)) for key, one in value.items()}
+        values[name] = Known(checked, at.origin)
     if "concurrency" in values and "rate" in values:
         clash = values["rate"].origin
         raise UsageError("rate: an open loop, beside concurrency, a closed one: keep one", clash)
-    return Settings(path, values)
+    return values
+
+
+def _entry(table: str, key: str, value: Any, at: _Place) -> Known[Any]:
+    """One entry of `[policy]` or `[severity]`."""
+    if table == "policy":
+        from scheduler_reader.policy import checked_threshold
+
+        return checked_threshold(key, value, at.origin)
+    levels = tuple(level for level in KEYS["fail-on"].choices if level != "never")
+    if value not in levels:
+        raise UsageError(
+            f"{table}: {key}: takes {', '.join(levels)}, not {_shown(value)}", at.origin
+        )
+    return Known(value, at.origin)
 
 
 def _checked(name: str, value: Any, folder: Path, origin: Origin) -> Any:
@@ -153,17 +234,25 @@ def _shown(value: Any) -> str:
     return f'"{value}"' if isinstance(value, str) else str(value).lower()
 
 
-def _lines(text: str, is_project: bool) -> dict[str, int]:
-    """The line of each key of the table: `tomllib` keeps none."""
-    lines: dict[str, int] = {}
-    is_inside = not is_project
+def key_lines(text: str, root: tuple[str, ...]) -> dict[tuple[str, ...], int]:
+    """The line of each key and table below the table `root`, by its keys: `tomllib` keeps none."""
+    lines: dict[tuple[str, ...], int] = {}
+    table: tuple[str, ...] = ()
     for number, line in enumerate(text.splitlines(), 1):
-        if is_project and line.lstrip().startswith("["):
-            is_inside = TABLE.match(line.encode()) is not None
-        key = re.match(r"""\s*\[?\s*["']?([\w-]+)["']?\s*[=.\]]""", line)
-        if is_inside and key:
-            lines.setdefault(key[1], number)
+        header = HEADER.match(line)
+        key = None if header else KEY.match(line)
+        if header:
+            table = _parts(header[1])
+        path = table if header else (*table, *_parts(key[1])) if key else ()
+        if path[: len(root)] == root:
+            inner = path[len(root) :]
+            for length in range(1, len(inner) + 1):
+                lines.setdefault(inner[:length], number)
     return lines
+
+
+def _parts(dotted: str) -> tuple[str, ...]:
+    return tuple(part.strip(" \t\"'") for part in dotted.split("."))
 
 
 def _at(path: Path, line: int | None = None) -> Origin:

@@ -30,6 +30,6 @@ def may_exist(start: Path) -> bool:
 
 def _mentions_us(path: Path) -> bool:
     try:
-        return b"[tool.sched-reader]" in path.read_bytes()
+        return b"[tool.sched-reader" in path.read_bytes()
     except OSError:
         return True  # whoever reads it says why it cannot

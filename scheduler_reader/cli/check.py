@@ -60,15 +60,19 @@ def check(
 
       helm template chart/ | sched-reader check - --vllm-version 0.18.0 --gpu l40s
     """
+    from scheduler_reader.cli.gating import counts, gated, tell_doubts
     from scheduler_reader.cli.reporting import report_of
     from scheduler_reader.pipeline import assess, check
 
-    request = read_request(target.read(context, vllm_version), load, choice)
+    policy = gate.thresholds(context)
+    request = read_request(target.read(context, vllm_version), load, choice, policy)
+    controls = gate.controls(context, request.rule_folders)
     outputs = output.read("text")
     read = read_paths(paths or [], context.obj, passes_over=only_vllm)
     engines = list(read.engines)
     request = replace(request, target=target.fetched(request.target, engines))
-    checked = [check(engine, request) for engine in engines]
+    found = [check(engine, request) for engine in engines]
+    checked = gated(read.files, found, request, controls)
 
     def whole() -> list[Assessment]:
         """The engines read whole, for formats that show more than findings."""
@@ -83,5 +87,6 @@ def check(
         ]
 
     write_reports(report_of(checked, read.unreadable, whole), outputs)
-    read.tell()
+    tell_doubts(checked)
+    read.tell(counts(checked))
     raise typer.Exit(exit_code(checked, read.unreadable, gate))

@@ -45,15 +45,19 @@ def diagnose(
 
       sched-reader diagnose --gpu l4 -- vllm serve Qwen/Qwen3-8B --max-model-len 16384
     """
+    from scheduler_reader.cli.gating import gated
     from scheduler_reader.cli.reporting import report_of
     from scheduler_reader.pipeline import assess
 
-    request = read_request(target.read(context, vllm_version), load, choice)
+    policy = gate.thresholds(context)
+    request = read_request(target.read(context, vllm_version), load, choice, policy)
+    controls = gate.controls(context, request.rule_folders)
     outputs = output.read("terminal")
     files, unreadable = read_inputs(configs or [], context.obj)
     engines = [engine for file in files for engine in file.readable]
     request = replace(request, target=target.fetched(request.target, engines))
-    assessments = [assess(engine, request) for engine in engines]
+    assessed = [assess(engine, request) for engine in engines]
+    assessments = gated(files, assessed, request, controls)
     write_reports(report_of(assessments, unreadable, lambda: assessments), outputs)
     for bad in unreadable:
         tell(bad.message)

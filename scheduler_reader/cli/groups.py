@@ -7,19 +7,21 @@ spreads the groups of a function's signature into single options, which is what 
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, get_type_hints
 
 from scheduler_reader.cli import options
-from scheduler_reader.cli.settings_file import origins
+from scheduler_reader.cli.settings_file import origins, table
 from scheduler_reader.errors import UsageError
 from scheduler_reader.workload import Slo, Workload
 
 if TYPE_CHECKING:
     from scheduler_reader.cli.output import Outputs
+    from scheduler_reader.gate.judgement import Controls
     from scheduler_reader.parse.source import ParsedEngine
     from scheduler_reader.pipeline import Request
+    from scheduler_reader.policy import Policy
     from scheduler_reader.resolve import ResolveOptions
 
 
@@ -32,6 +34,7 @@ class Target(NamedTuple):
     offline: options.Offline = False
     model_config: options.ModelConfig = None
     hub: options.Hub = False
+    profile: options.Profile = None  # read with the settings file, before all options
 
     def read(self, context: Any, vllm_version: str | None = None) -> ResolveOptions:
         """What the options, or the settings file that stands in for them, state."""
@@ -124,13 +127,46 @@ class Output(NamedTuple):
 
 
 class Gate(NamedTuple):
-    """From what on a run fails."""
+    """From what on a run fails, and what is asked of every engine."""
 
     fail_on: options.FailOnOption = options.FailOn.error
     require_facts: options.RequireFacts = False
+    severity: options.Severity = None
+    policy: options.PolicyThreshold = None
+    baseline: options.BaselineFile = None
+    write_baseline: options.WriteBaseline = None
+
+    def thresholds(self, context: Any) -> Policy:
+        """The policy that the options and the settings file state."""
+        from scheduler_reader.policy import read_policy
+
+        return read_policy(table(context, "policy"), self.policy or ())
+
+    def controls(self, context: Any, folders: Sequence[Path]) -> Controls:
+        """Severities and baseline; `UsageError` for what is wrong about them."""
+        from scheduler_reader.gate.judgement import Controls
+        from scheduler_reader.gate.severity import read_severities
+
+        severities = read_severities(table(context, "severity"), self.severity or (), folders)
+        if self.baseline is None and self.write_baseline is None:
+            return Controls(severities)
+        from scheduler_reader.gate.baseline import Baseline
+        from scheduler_reader.gate.baseline_file import read_baseline
+
+        written = self.write_baseline
+        if written is not None:
+            baseline = read_baseline(written) if written.exists() else Baseline(written)
+            return Controls(severities, baseline, writes_baseline=True)
+        known = None if self.baseline is None else read_baseline(self.baseline)
+        return Controls(severities, known)
 
 
-def read_request(target: ResolveOptions, load: Load, choice: RuleChoice | None = None) -> Request:
+def read_request(
+    target: ResolveOptions,
+    load: Load,
+    choice: RuleChoice | None = None,
+    policy: Policy | None = None,
+) -> Request:
     """What a whole reading is asked for with."""
     from scheduler_reader.pipeline import Request
     from scheduler_reader.rule_engine.selection import read_selection
@@ -143,6 +179,7 @@ def read_request(target: ResolveOptions, load: Load, choice: RuleChoice | None =
         slo=load.slo(),
         rule_folders=folders,
         rules=read_selection(choice.select or [], choice.ignore or [], folders),
+        policy=policy or {},
     )
 
 

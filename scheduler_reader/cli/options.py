@@ -188,6 +188,51 @@ RequireFacts = Annotated[
         rich_help_panel=OUTPUT,
     ),
 ]
+Severity = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--severity",
+        metavar="CODE=LEVEL",
+        help="Another severity for the rules whose code starts so: MEM103=note (repeatable).",
+        rich_help_panel=OUTPUT,
+    ),
+]
+PolicyThreshold = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--policy",
+        metavar="NAME=VALUE",
+        help="A threshold that every engine is held to: min_kv_tokens=200000 (repeatable).",
+        rich_help_panel=OUTPUT,
+    ),
+]
+BaselineFile = Annotated[
+    Path | None,
+    typer.Option(
+        "--baseline",
+        metavar="FILE",
+        help="Findings of this file are known and do not fail the run.",
+        rich_help_panel=OUTPUT,
+    ),
+]
+WriteBaseline = Annotated[
+    Path | None,
+    typer.Option(
+        "--write-baseline",
+        metavar="FILE",
+        help="Write what is found to a baseline, JSON or YAML by its name.",
+        rich_help_panel=OUTPUT,
+    ),
+]
+Profile = Annotated[
+    str | None,
+    typer.Option(
+        "--profile",
+        metavar="NAME",
+        help="Take [profile.NAME] of the settings file over its other settings.",
+        rich_help_panel=TARGET,
+    ),
+]
 Rules = Annotated[
     list[Path] | None,
     typer.Option(

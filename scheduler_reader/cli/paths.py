@@ -33,8 +33,8 @@ class Read:
     def engines(self) -> Iterator[ParsedEngine]:
         return (engine for file in self.files for engine in file.readable)
 
-    def tell(self) -> None:
-        """Say on stderr what was not read and why, and count everything."""
+    def tell(self, found: str) -> None:
+        """Say on stderr what was not read and why, and count everything, also what was found."""
         for message in (*self.not_understood, *(bad.message for bad in self.unreadable)):
             tell(message)
         engines = plural(sum(1 for _ in self.engines), "engine")
@@ -43,7 +43,7 @@ class Read:
             counts.append(f"{plural(self.skipped, 'file')} skipped")
         if self.not_understood:
             counts.append(f"{len(self.not_understood):,} not understood")
-        tell(", ".join(counts))
+        tell(f"{', '.join(counts)}: {found}")
 
 
 def read_paths(

@@ -16,11 +16,6 @@ if TYPE_CHECKING:
 READ = ("configs", "config", "paths")  # the arguments that name what a command reads
 ORIGINS = "scheduler_reader.settings"  # in the meta data of a command's context
 OPTIONS = {"vllm-version": ("vllm_version", "from_version")}  # otherwise the option's own name
-DISPLACED = {  # an option of the command line → settings that it takes the place of
-    "workload": ("isl", "osl", "concurrency", "rate"),
-    "concurrency": ("rate",),
-    "rate": ("concurrency",),
-}
 
 
 def defaults(context: Any, given: Mapping[str, Any], options: Collection[str]) -> dict[str, Any]:
@@ -29,14 +24,19 @@ def defaults(context: Any, given: Mapping[str, Any], options: Collection[str]) -
     Their places are kept for `origins`.  Raises `UsageError` for a settings file that is wrong, or
     where what is read has different ones.
     """
-    settings = _settings(_paths(given))
+    settings = _settings(_paths(given), given.get("profile"))
     if settings is None:
         return {}
+    from scheduler_reader.settings import DISPLACED
+
     displaced = {
         name for option in DISPLACED if _is_given(given, option) for name in DISPLACED[option]
     }
     found: dict[str, Known[Any]] = {}
     for key, value in settings.values.items():
+        if isinstance(value.value, dict):
+            context.meta[f"{ORIGINS}.{key}"] = value.value
+            continue
         for option in OPTIONS.get(key, (key.replace("-", "_"),)):
             if option in options and not _is_given(given, option) and key not in displaced:
                 found[option] = value
@@ -47,6 +47,12 @@ def defaults(context: Any, given: Mapping[str, Any], options: Collection[str]) -
 def origins(context: Any) -> Mapping[str, Origin]:
     """Where the options stand that come from a settings file, by name."""
     found: Mapping[str, Origin] = context.meta.get(ORIGINS, {})
+    return found
+
+
+def table(context: Any, key: str) -> Mapping[str, Known[Any]]:
+    """The entries of a table of the settings file, which options of the command line are put over."""
+    found: Mapping[str, Known[Any]] = context.meta.get(f"{ORIGINS}.{key}", {})
     return found
 
 
@@ -62,16 +68,16 @@ def _paths(given: Mapping[str, Any]) -> list[str]:
     return named
 
 
-def _settings(paths: Sequence[str]) -> Settings | None:
+def _settings(paths: Sequence[str], profile: str | None) -> Settings | None:
     """The one settings file of all paths; of the working folder for stdin and a command line."""
     folders: dict[Path, str] = {}
     for path in paths or ("-",):
         folders.setdefault(Path() if path == "-" else _folder(Path(path)), path)
-    if not any(map(may_exist, folders)):
+    if profile is None and not any(map(may_exist, folders)):
         return None
     from scheduler_reader.settings import find_settings
 
-    found = [(find_settings(folder), path) for folder, path in folders.items()]
+    found = [(find_settings(folder, profile), path) for folder, path in folders.items()]
     first, first_path = found[0]
     for other, path in found[1:]:
         if (other and other.path) != (first and first.path):

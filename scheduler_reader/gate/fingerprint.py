@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from typing import NamedTuple
 
 from scheduler_reader.report.privacy import mask, secrets
@@ -21,6 +20,8 @@ class Identity(NamedTuple):
     @property
     def fingerprint(self) -> str:
         """32 hexadecimal digits that are the same in every run."""
+        import hashlib
+
         return hashlib.sha256("\0".join(self).encode()).hexdigest()[:32]
 
 

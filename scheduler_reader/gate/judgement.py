@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from datetime import date
 from typing import Generic
 
+from scheduler_reader.capacity import plan_capacity
 from scheduler_reader.gate.baseline import UNSAID, Baseline, Entry
 from scheduler_reader.gate.fingerprint import Identity, identity
 from scheduler_reader.gate.severity import Severities, with_severity
@@ -74,33 +75,34 @@ def _without_suppressed(file: ParsedFile, engines: list[J], request: Request) ->
     if not engines:
         return []
     codes = Codes(known_codes(request.rule_folders), request.rules)
-    engines, issues = suppressed(file, engines, codes)
+    left, issues = suppressed(file, engines, codes)
+    near: dict[int, list[SuppressionIssue]] = {}
     for issue in issues:
-        index = nearest(engines, issue.origin)
-        engine = engines[index]
-        found = _findings_about(issue, engine, request)
-        engines[index] = divided(engine, (*engine.findings, *found), ())
-    return engines
+        near.setdefault(nearest(left, issue.origin), []).append(issue)
+    return [
+        divided(one, (*one.findings, *_findings_about(near.get(at, ()), one, request)), ())
+        for at, one in enumerate(left)
+    ]
 
 
-def _findings_about(issue: SuppressionIssue, judged: J, request: Request) -> tuple[Finding, ...]:
-    """What the rules on suppressions say of one that is wrong or not needed."""
+def _findings_about(
+    issues: Sequence[SuppressionIssue], judged: J, request: Request
+) -> tuple[Finding, ...]:
+    """What the rules on suppressions say of those that are wrong or not needed."""
     nothing = Unknown("rules on suppressions predict nothing")
 
-    def no_plan() -> None:
-        raise AssertionError("rules on suppressions plan nothing")
-
+    workload = request.workload or DEFAULT_WORKLOAD
     rules = [
         rule for rule in request.wanted_rules(judged.engine.release) if rule.rule.for_each == ISSUES
     ]
     sources = Sources(
         judged.engine,
-        no_plan,  # type: ignore[arg-type]
+        lambda: plan_capacity(judged.engine, workload),
         lambda: nothing,
         lambda: nothing,
-        request.workload or DEFAULT_WORKLOAD,
+        workload,
         request.slo,
-        suppression_issues=(issue,),
+        suppression_issues=issues,
     )
     return evaluate(rules, Facts(sources))[0]
 

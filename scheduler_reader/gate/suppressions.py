@@ -17,7 +17,7 @@ from scheduler_reader.value import Origin
 OWN = "GAT"  # findings about suppressions cannot be suppressed in the file, only deselected
 OPTION = re.compile(r"-[A-Za-z-]")
 
-J = TypeVar("J", Checked, Assessment)
+J = TypeVar("J", bound=Checked | Assessment)
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,11 +54,12 @@ def suppressed(
         counting: list[Finding] = []
         accepted: list[Suppressed] = []
         for finding in engine.findings:
-            by = next(_accepting(finding, engine.engine.parsed, acceptances), None)
-            if by is None:
+            by_all = list(_accepting(finding, engine.engine.parsed, acceptances))
+            if not by_all:
                 counting.append(finding)
             else:
-                used.add(by)
+                used.update(by_all)
+                by = min(by_all, key=_extent)
                 suppression = Suppression(by.remark.kind, by.reason, by.remark.origin)
                 accepted.append(Suppressed(finding, suppression))
         left.append(divided(engine, counting, accepted))
@@ -95,6 +96,11 @@ def _accepting(
     for one in acceptances:
         if finding.code.startswith(one.code) and _covers(one, place, engine):
             yield one
+
+
+def _extent(acceptance: Acceptance) -> tuple[bool, int]:
+    """How much a remark is about, to tell the narrowest."""
+    return acceptance.is_file_wide, acceptance.remark.last - acceptance.remark.first
 
 
 def _covers(acceptance: Acceptance, place: Origin, engine: ParsedEngine) -> bool:

@@ -213,7 +213,7 @@ def start_verdict(assessment: Assessment) -> tuple[bool | None, Verdict]:
     reasons = [reason] if capacity.starts is False else []
     refused = [
         finding.code
-        for finding in assessment.findings
+        for finding in (*assessment.findings, *(one.finding for one in assessment.suppressed))
         if finding.effect == "refused" and not (reasons and finding.code.startswith("MEM"))
     ]
     if refused:

@@ -54,9 +54,11 @@ def test_a_repository_is_walked_in_order(call: Run, repository: Path) -> None:
     first, second = out.splitlines()
     assert first.startswith(f"{repository}/a/serve.sh:1:26: FLG001 no vLLM release knows")
     assert second.startswith(f"{repository}/deploy/pod.yaml:8:63: FLG002 {SWAP}")
-    *told, summary = err.splitlines()
+    assumed, *told, summary = err.splitlines()
     assert [f"{repository}/app/broken.yaml:2:" in line for line in told] == [True]
-    assert summary == "sched-reader: 3 engines in 3 files, 6 files skipped, 1 not understood"
+    assert assumed.startswith("sched-reader: assumed: vLLM ")
+    counted = "3 engines in 3 files, 6 files skipped, 1 not understood: 2 findings"
+    assert summary == f"sched-reader: {counted}"
 
 
 def test_a_named_file_must_be_a_configuration(call: Run, repository: Path) -> None:
