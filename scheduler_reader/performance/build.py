@@ -94,7 +94,7 @@ def _build(
             for layers in attention_layers(model, parallel.tensor)
         ),
         collectives=_collectives(model, gpu, parallel.tensor, table, is_eager),
-        host=host_overhead(engine.release, is_on(engine, "async_scheduling")),
+        host=host_overhead(engine.release, is_on(engine, "async_scheduling"), parallel.tensor),
         layers=model.layers,
         is_eager=is_eager,
         capture_sizes=_capture_sizes(engine, is_eager),
@@ -102,7 +102,10 @@ def _build(
         spread=table.spread[_certainty(model, stored, table.gpu == gpu.name)],
         not_modeled=_not_modeled(engine, model, parallel, table, stored),
         activation_token_s=activation_bytes(model, parallel.tensor)
-        / (gpu.memory_bandwidth_bytes_per_s * table.gemm["bfloat16"].eff_memory),
+        / (
+            _device(gpu, "bfloat16", table).streaming_bytes_per_s
+            * table.gemm["bfloat16"].eff_memory
+        ),
     )
 
 
@@ -117,7 +120,9 @@ def _format(model: ModelFacts, stored: WeightFormat, module: str) -> WeightForma
 
 
 def _gemm(gpu: Gpu, table: Efficiency, stored: WeightFormat, product: Product) -> Gemm:
-    return gemm(table.gemm[stored.fit], _device(gpu, stored.math), product, stored.weight_bytes)
+    return gemm(
+        table.gemm[stored.fit], _device(gpu, stored.math, table), product, stored.weight_bytes
+    )
 
 
 def _experts(
@@ -132,12 +137,13 @@ def _experts(
         name = "mxfp4" if stored.weight_bytes < 1 else "bfloat16"
     return Experts(
         fit=table.moe[name],
-        device=_device(gpu, stored.math),
+        device=_device(gpu, stored.math, table),
         hidden=model.hidden_size,
         weight_bytes=stored.weight_bytes,
         routed=routed,
         imbalance=table.expert_parallel_imbalance if parallel.is_expert_parallel else 1.0,
         routing_shape=table.routing_shape,
+        routing_token_s=table.routing_token_us * 1e-6,
     )
 
 
@@ -146,10 +152,10 @@ def _attention(
 ) -> AttentionCost:
     kv = "bfloat16" if kv_bytes >= 2 else "fp8"
     decode, prefill = table.decode_attention[kv], table.prefill_attention[kv]
-    bandwidth, peak = gpu.memory_bandwidth_bytes_per_s, _device(gpu, "bfloat16").flops_per_s
+    bandwidth, peak, streaming = _device(gpu, "bfloat16", table)
     token_s = layers.kv_values * kv_bytes / (bandwidth * decode.eff_memory)
     pair_s = 4 * layers.heads * layers.kv_values / (peak * MLA_DECODE_FRACTION) if uses_mla else 0.0
-    prefill_bandwidth = bandwidth * prefill.eff_memory
+    prefill_bandwidth = streaming * prefill.eff_memory
     computed_bytes = 2 * (layers.heads + layers.kv_heads) * layers.head_dim * ACTIVATION_BYTES
     count = layers.layers
     return AttentionCost(
@@ -194,10 +200,15 @@ def _capture_sizes(engine: ResolvedEngine, is_eager: bool) -> tuple[int, ...]:
     return () if is_eager or not isinstance(sizes, list | tuple) else tuple(sorted(sizes))
 
 
-def _device(gpu: Gpu, math: str) -> Device:
-    peak = _peak(gpu, math)
-    assert peak is not None
-    return Device(gpu.memory_bandwidth_bytes_per_s, peak)
+def _device(gpu: Gpu, math: str, table: Efficiency) -> Device:
+    """More memory bandwidth than the measured GPU's helps streaming kernels as far as there is more
+    arithmetic as well: prefill of the same model takes the same time on H100 and H200.
+    """
+    peak, plain = _peak(gpu, math), _peak(gpu, "bfloat16")
+    assert peak is not None and plain is not None
+    bandwidth = gpu.memory_bandwidth_bytes_per_s
+    measured = table.memory_bandwidth_bytes_per_s * max(1.0, plain / table.flops_per_s)
+    return Device(bandwidth, peak, min(bandwidth, measured))
 
 
 def _peak(gpu: Gpu, math: str) -> float | None:

@@ -71,7 +71,10 @@ class Efficiency(NamedTuple):
     moe: Mapping[str, MoeFit]
     expert_parallel_imbalance: float
     routing_shape: float
+    routing_token_us: float
     nvlink_bytes_per_s: float
+    memory_bandwidth_bytes_per_s: float
+    flops_per_s: float  # in bfloat16
     spread: Mapping[str, float]
 
 
@@ -101,7 +104,10 @@ def _load(path: str) -> Efficiency:
             moe=_table(MoeFit, document["moe"]),
             expert_parallel_imbalance=document["expert_parallel_imbalance"],
             routing_shape=document["routing_shape"],
+            routing_token_us=document["routing_token_us"],
             nvlink_bytes_per_s=document["peaks"]["nvlink_bytes_per_s"],
+            memory_bandwidth_bytes_per_s=document["peaks"]["memory_bandwidth_bytes_per_s"],
+            flops_per_s=document["peaks"]["flops_per_s"]["bfloat16"],
             spread=document["spread"],
         )
     except (KeyError, TypeError, ValueError) as error:

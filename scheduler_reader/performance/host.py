@@ -12,20 +12,24 @@ from scheduler_reader.knowledge.versions import Release
 class HostOverhead(NamedTuple):
     """Seconds a layer, a step and a sequence cost beside the kernels that are modelled.
 
-    `eager_layer_s` is the host's launch time of a layer when there is no CUDA graph to replay.
+    `launch_layer_s` is the host's launch time of a layer when there is no CUDA graph to replay.
     """
 
     layer_s: float
     step_s: float
     sequence_s: float
-    eager_layer_s: float
+    launch_layer_s: float
 
 
-def host_overhead(release: Release, is_async: bool) -> HostOverhead:
-    """The overheads measured nearest to `release`, with or without asynchronous scheduling."""
+def host_overhead(release: Release, is_async: bool, ranks: int) -> HostOverhead:
+    """The overheads measured nearest to `release`, with or without asynchronous scheduling.
+
+    Each of the `ranks` launches on its own, and an all-reduce waits for the last one.
+    """
     from packaging.specifiers import SpecifierSet
 
     document = _document()
+    launch = document["launch"]
     for entry in document["overheads"]:
         wanted = entry.get("async_scheduling")
         fits = wanted is None or wanted == is_async
@@ -34,7 +38,7 @@ def host_overhead(release: Release, is_async: bool) -> HostOverhead:
                 layer_s=entry["layer_us"] * 1e-6,
                 step_s=entry["step_us"] * 1e-6,
                 sequence_s=entry["sequence_us"] * 1e-6,
-                eager_layer_s=document["eager"]["layer_us"] * 1e-6,
+                launch_layer_s=(launch["layer_us"] + (ranks - 1) * launch["rank_us"]) * 1e-6,
             )
     raise DataError(f"compat_matrix/host.yaml: overheads has no entry for vLLM {release.name}")
 

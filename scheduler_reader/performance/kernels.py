@@ -15,10 +15,15 @@ ACTIVATION_BYTES = 2.0  # activations travel in bfloat16 or float16
 
 
 class Device(NamedTuple):
-    """The rates of one GPU that kernels are bound by."""
+    """The rates of one GPU that kernels are bound by.
+
+    Kernels that move data with little arithmetic (quantizing, norms, attention's own traffic in
+    prefill) are bound by their instructions before a faster memory is: `streaming_bytes_per_s`.
+    """
 
     bandwidth_bytes_per_s: float
     flops_per_s: float  # of the data type the products run in
+    streaming_bytes_per_s: float
 
 
 class KernelTime(NamedTuple):
@@ -54,7 +59,8 @@ class Gemm(NamedTuple):
 
 class Experts(NamedTuple):
     """The routed experts of all layers, one rank's share; `imbalance` is the arithmetic of the
-    busiest rank over the mean, `routing_shape` as in `touched_experts`.
+    busiest rank over the mean, `routing_shape` as in `touched_experts`.  `routing_token_s`: choosing
+    the experts of a token, sorting by expert, gathering and adding up, the same on every rank.
     """
 
     fit: MoeFit
@@ -64,6 +70,7 @@ class Experts(NamedTuple):
     routed: RoutedExperts
     imbalance: float
     routing_shape: float
+    routing_token_s: float
 
 
 class Collectives(NamedTuple):
@@ -85,7 +92,7 @@ def gemm(fit: GemmFit, device: Device, product: Product, weight_bytes: float) ->
         compute_token_s=2 * n * k / (device.flops_per_s * fit.eff_compute),
         weights_s=n * k * weight_bytes / achieved,
         activation_token_s=(k * weight_bytes + n * ACTIVATION_BYTES) / achieved,
-        quantize_token_s=fit.quantize_bytes * k / device.bandwidth_bytes_per_s,
+        quantize_token_s=fit.quantize_bytes * k / device.streaming_bytes_per_s,
         p=fit.p,
         floor_s=product.layers * n * k * weight_bytes / device.bandwidth_bytes_per_s,
     )
@@ -131,8 +138,12 @@ def mixture(experts: Experts, tokens: float) -> KernelTime:
     compute = products / (device.flops_per_s * fit.eff_compute)
     touched = touched_experts(routed.experts, routed.chosen, tokens, experts.routing_shape)
     traffic = touched * matrix * experts.weight_bytes
-    memory = traffic / (device.bandwidth_bytes_per_s * fit.eff_memory)
+    rate = device.bandwidth_bytes_per_s
+    if experts.weight_bytes < 1:  # unpacked by instructions on their way
+        rate = device.streaming_bytes_per_s
+    memory = traffic / (rate * fit.eff_memory)
     fixed = (fit.t0_us + fit.per_expert_us * routed.experts) * 1e-6
+    fixed += tokens * experts.routing_token_s
     seconds = routed.layers * (fixed + _roofline(compute, memory, fit.p))
     return KernelTime(seconds, memory >= compute)
 

@@ -11,6 +11,7 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
+from math import inf
 from typing import NamedTuple
 
 from scheduler_reader.capacity.constants import Spread
@@ -185,8 +186,8 @@ class StepModel:
             if chunks:
                 compute += cost.prefill_fixed_s + copies * _prefill_attention(cost, chunks)
         host = self.host.step_s + (seqs + copies * len(chunks)) * self.host.sequence_s
-        if self.is_eager:
-            launches = self.layers * self.host.eager_layer_s
+        if self._is_launched(tokens):
+            launches = self.layers * self.host.launch_layer_s
             host += max(0.0, launches - memory - compute - communication)
         if self.speculation is not None:
             host += self.speculation.step_s
@@ -213,6 +214,11 @@ class StepModel:
         if spec is not None and spec.draft is not None:
             read_s += spec.drafts * spec.draft.bandwidth_floor_s(context_tokens)
         return read_s / self.acceptance
+
+    def _is_launched(self, tokens: float) -> bool:
+        """Whether the host launches each kernel: without CUDA graphs, or beyond the largest one."""
+        largest = self.capture_sizes[-1] if self.capture_sizes else inf
+        return self.is_eager or tokens > largest
 
     def _padded(self, tokens: float) -> float:
         """A decode batch runs as the next larger captured CUDA graph, where there is one."""
