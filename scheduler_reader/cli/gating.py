@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from scheduler_reader.cli.messages import tell
 from scheduler_reader.gate.judgement import Controls, Judgement, judge
 from scheduler_reader.gate.suppressions import J
+from scheduler_reader.report.listing import cleaner
 from scheduler_reader.report.wording import plural
 from scheduler_reader.value import Origin
 
@@ -51,14 +52,16 @@ def counts(engines: Sequence[Judged]) -> str:
 def tell_doubts(engines: Sequence[Judged]) -> None:
     """Say which facts are missing, to how many rules, and what is assumed."""
     missing: dict[str, dict[str, None]] = {}
+    assumed: dict[str, None] = {}
     for one in engines:
+        clean = cleaner(one)
         for rule in one.not_evaluated:
-            missing.setdefault(rule.missing, {})[rule.code] = None
+            missing.setdefault(clean(rule.missing), {})[rule.code] = None
+        assumed |= dict.fromkeys(map(clean, one.engine.assumptions))
     if missing:
         rules = {code for codes in missing.values() for code in codes}
         facts = [f"{reason} ({_codes(codes)})" for reason, codes in missing.items()]
         tell(f"{plural(len(rules), 'rule')} not evaluated: {_first(facts)}")
-    assumed = dict.fromkeys(text for one in engines for text in one.engine.assumptions)
     if assumed:
         tell(f"assumed: {_first(list(assumed))}")
 

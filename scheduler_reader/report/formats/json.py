@@ -19,7 +19,7 @@ from scheduler_reader.report.plain import dumped, plain
 from scheduler_reader.report.privacy import MASK, is_secret_name, secrets
 from scheduler_reader.report.report import Report
 from scheduler_reader.resolve.engine import ResolvedEngine
-from scheduler_reader.rule_engine.finding import Finding
+from scheduler_reader.rule_engine.finding import Finding, Suppressed
 from scheduler_reader.value import Known, Origin, Unknown, Value
 
 SCHEMA_VERSION = "1"
@@ -67,6 +67,7 @@ def _engine(assessment: Assessment) -> Any:
         "comparison": [],
         "bottleneck": _or_unknown(assessment.bottleneck, _bottleneck),
         "findings": [_finding(finding) for finding in assessment.findings],
+        "suppressed": [_suppressed(one) for one in assessment.suppressed],
         "tuning": [_tuning(step) for step in assessment.tuning],
         "not_evaluated": [
             {"code": rule.code, "missing": rule.missing} for rule in assessment.not_evaluated
@@ -224,6 +225,20 @@ def _finding(finding: Finding) -> dict[str, Any]:
         "fix": {"set": dict(finding.fix), "text": finding.fix_text},
         "predicted": finding.predicted,
         "source": finding.source,
+    }
+
+
+def _suppressed(one: Suppressed) -> dict[str, Any]:
+    """A finding that does not count, with who accepted it."""
+    suppression = one.suppression
+    return {
+        **_finding(one.finding),
+        "suppression": {
+            "kind": suppression.kind,
+            "reason": suppression.reason,
+            "origin": suppression.origin.place,
+            "expires": suppression.expires and suppression.expires.isoformat(),
+        },
     }
 
 

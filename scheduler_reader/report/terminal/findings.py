@@ -21,14 +21,24 @@ EFFECTS = {
 
 
 def finding_blocks(assessment: Assessment) -> Iterator[Block]:
-    """Every finding: where, code and name, what happens, why it matters, how to put it right."""
-    if not assessment.findings:
+    """Every finding: where, code and name, what happens, why it matters, how to put it right.
+
+    Of those that somebody accepted, the codes and the reasons.
+    """
+    if not assessment.findings and not assessment.suppressed:
         return
     yield BLANK
-    yield heading("Findings")
+    if assessment.findings:
+        yield heading("Findings")
     said = {assessment.capacity.reason}  # the head of the report has it
     for finding in sorted(assessment.findings, key=lambda f: SEVERITIES.index(f.severity)):
         yield from _finding(finding, assessment, said)
+    accepted = [
+        f"{one.finding.code} ({one.suppression.reason}, {one.suppression.origin.place})"
+        for one in assessment.suppressed
+    ]
+    if accepted:
+        yield heading("Accepted: ", "; ".join(accepted))
 
 
 def _finding(finding: Finding, assessment: Assessment, said: set[str]) -> Iterator[Block]:
