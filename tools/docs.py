@@ -1,4 +1,5 @@
-"""Write the generated pages of docs/: rules, options of `vllm serve`, quoted figures, the lesson.
+"""Write the generated pages of docs/: rules, options of `vllm serve`, quoted figures, the
+lesson, the agent skill.
 
     python tools/docs.py
 
@@ -13,15 +14,16 @@ from pages.claims import claims_page
 from pages.flags import flag_pages
 from pages.lesson import lesson_page
 from pages.rules import rule_pages
+from pages.skill import skill_page
 
 DOCS = Path(__file__).resolve().parent.parent / "docs"
 FOLDERS = ("flags", "rules")  # hold generated pages only
-SINGLE = ("claims.md", "lesson.md")
+SINGLE = ("claims.md", "lesson.md", "skill-vllm-scheduler-reader.md")
 
 
 def generated() -> dict[str, str]:
     """Every generated page: path below docs/ → text."""
-    return rule_pages() | flag_pages() | claims_page() | lesson_page()
+    return rule_pages() | flag_pages() | claims_page() | lesson_page() | skill_page()
 
 
 def written() -> dict[str, str]:

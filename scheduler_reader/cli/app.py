@@ -22,6 +22,7 @@ COMMANDS = {
     "upgrade": ("upgrade", "upgrade"),
     "compat": ("compat", "compat"),
     "budgets": ("budgets", "budgets"),
+    "skill": ("skill", "skill"),
     "explain": ("explain", "app"),
     "fragmentation": ("fragmentation", "fragmentation"),
     "schema": ("schema", "schema"),

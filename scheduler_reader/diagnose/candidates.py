@@ -14,6 +14,7 @@ from scheduler_reader.resolve.engine import ResolvedEngine
 from scheduler_reader.value import Known, Unknown
 from scheduler_reader.workload import Workload
 
+FIRST_BUDGETS = (2048, 1024, 512, 4096)  # where prompts were whole; equal gains: the first
 BUDGET_FACTORS = (0.125, 0.25, 0.5, 2)
 SMALLEST_BUDGET = 256
 
@@ -96,11 +97,14 @@ def _switches(engine: ResolvedEngine) -> Iterator[Change]:
             "inter_token_latency",
         )
     if _known(engine, "enable_chunked_prefill") is False:
-        yield Change(
-            {"enable_chunked_prefill": True, "max_num_batched_tokens": 2048},
-            CHUNKED_PREFILL,
-            "inter_token_latency",
-        )
+        seats = _known(engine, "max_num_seqs") or 0
+        for budget in FIRST_BUDGETS:
+            if budget >= seats:
+                yield Change(
+                    {"enable_chunked_prefill": True, "max_num_batched_tokens": budget},
+                    CHUNKED_PREFILL,
+                    "inter_token_latency",
+                )
 
 
 def _seats(

@@ -8,6 +8,7 @@ from typing import NamedTuple
 from scheduler_reader.data import documents
 from scheduler_reader.diagnose.verdict import Bottleneck
 from scheduler_reader.knowledge.metrics import metric_name
+from scheduler_reader.knowledge.versions import Release
 from scheduler_reader.resolve.engine import ResolvedEngine
 from scheduler_reader.value import Unknown, Value
 
@@ -25,7 +26,10 @@ def next_steps(engine: ResolvedEngine, bottleneck: Value[Bottleneck]) -> NextSte
     kind = "none" if isinstance(bottleneck, Unknown) else bottleneck.value.kind
     entry, release = document["kinds"][kind], engine.release
     notes = document["release_notes"].format(release=release.name)
-    measure = re.sub(
-        r"\[(\w+)\]", lambda found: metric_name(found.group(1), release), entry["measure"]
-    )
+    measure = with_metrics(entry["measure"], release)
     return NextSteps(f"{entry['read']}; release notes: {notes}", measure)
+
+
+def with_metrics(text: str, release: Release) -> str:
+    """The text with each `[metric]` under the name that the release gives it."""
+    return re.sub(r"\[(\w+)\]", lambda found: metric_name(found.group(1), release), text)
