@@ -149,7 +149,7 @@ def test_an_interruption_shows_what_was_done(served):
     )
     assert done.is_interrupted and len(done.runs) == 1
     assert done.notes[-1] == (
-        "interrupted: naive served 8 of 640 requests, and no further mode was run"
+        "interrupted: naive served 7 of 640 requests, and no further mode was run"
     )
 
 

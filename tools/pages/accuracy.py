@@ -3,57 +3,53 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from pages.markdown import page, table
-from scheduler_reader.capacity import plan_capacity
-from scheduler_reader.parse import parse_command
-from scheduler_reader.resolve import ResolveOptions, resolve
-from scheduler_reader.simulate.estimate import simulated_estimate
-from scheduler_reader.value import Unknown
-from scheduler_reader.workload import Lengths, Slo, Workload
+from pages.predictions import Case, outdone
 
-ROOM = 256  # tokens of max_model_len beyond input and output
-SHORTEST = 0.8  # lengths are uniform from this share of the nominal one up to it
 INTRODUCTION = """\
 Every public run that is recorded in `tests/performance/published_runs.yaml` (numbers and sources there) against what
 `diagnose` predicts for it, with the load protocol stated and nothing else but the arguments shown. Errors are relative,
-(predicted - measured) / measured; tokens/s of both sides come from their own TTFT and TPOT, since most sources give no other.
-Some constants were fitted on some of these runs: `compat_matrix/host.yaml` and `compat_matrix/efficiency/` say which."""
+(predicted - measured) / measured; tokens/s of both sides come from their own TTFT and TPOT, since most sources give no other."""
+SPLIT = """\
+Constants of `compat_matrix/host.yaml` and of `compat_matrix/efficiency/` that no kernel measurement gives were fitted on some
+of the series; the others show what that is worth elsewhere.
+
+- Fitted: {fitted}.
+- Held out: {held}.
+
+Median / 90th percentile of the absolute error, and the share of measured TTFT / TPOT / tokens/s that lies within the predicted
+range (low to high):"""
+OUTDONE = """\
+An engine is no faster under more load. In these runs it would have been: another run of the same series, with more requests
+at once or longer outputs, was faster than noise and rarer prompts allow. They count in every figure above but that which leaves
+them out, and nothing is fitted to them."""
+WAVES = """\
+Five runs are recorded with 512 requests at once. Their TPOT is that of a handful, and their throughput the same on two, four
+and eight GPUs. Both times of all five are those of another load: an engine with few seats (`--max-num-seqs`), ten times as
+many requests, sent at once as far as the client's limit of 512 allowed. So their TTFT is a queue of ten waves. They are predicted
+as recorded everywhere else on this page; here as waves, of as many seats (the power of two nearest) as give their TPOT:"""
+LENGTHS = """\
+The source of the {model} runs does not say how lengths vary. The same {count} runs with lengths spread otherwise
+(median / 90th percentile of the error of TTFT, TPOT and tokens/s):"""
+SPREADS = {
+    "prompts and outputs from 80 % of the nominal length up (stated everywhere else here)": (
+        0.8,
+        0.8,
+    ),
+    "prompts all alike, outputs from 80 % up": (1.0, 0.8),
+    "prompts all alike, outputs from 98 % up": (1.0, 0.98),
+    "prompts and outputs all alike": (1.0, 1.0),
+}
 
 
-class Case(NamedTuple):
-    """One published run and its prediction, milliseconds; `predicted` None: none was made."""
-
-    series: str
-    tensor: int
-    lengths: tuple[int, int]
-    concurrency: int
-    measured: tuple[float, float]  # TTFT, TPOT
-    predicted: tuple[float, float] | None
-    remark: str
-
-    @property
-    def errors(self) -> tuple[float, float, float] | None:
-        """Relative errors of TTFT, TPOT and tokens/s."""
-        if self.predicted is None:
-            return None
-        ttft, tpot = (p / m - 1 for p, m in zip(self.predicted, self.measured, strict=True))
-        return ttft, tpot, self._duration(self.measured) / self._duration(self.predicted) - 1
-
-    def _duration(self, times: tuple[float, float]) -> float:
-        gaps = (1 + SHORTEST) / 2 * self.lengths[1] - 1
-        return times[0] + gaps * times[1]
-
-
-def predicted_cases(document: dict[str, Any]) -> list[Case]:
-    """Predict every run of a document."""
-    return [_predicted(series, run) for series in document["series"] for run in series["runs"]]
-
-
-def accuracy_page(cases: Sequence[Case], notes: Iterable[str]) -> str:
-    """The page."""
+def accuracy_page(
+    cases: Sequence[Case],
+    notes: Iterable[str],
+    spread: Mapping[str, Sequence[Case]] | None = None,
+) -> str:
+    """The page; `spread`: runs whose lengths are not stated, predicted with several."""
     names = list(dict.fromkeys(case.series for case in cases))
     by_ranks = {
         (name, ranks): [c for c in cases if (c.series, c.tensor) == (name, ranks)]
@@ -63,6 +59,7 @@ def accuracy_page(cases: Sequence[Case], notes: Iterable[str]) -> str:
     head = ("model, release, GPU", "TP", "runs", "TTFT", "TPOT", "tokens/s")
     summary = [(name, str(ranks), *_summary(group)) for (name, ranks), group in by_ranks.items()]
     whole = [(f"**all on {gpu}**", "", *_summary(group)) for gpu, group in _by_gpu(cases).items()]
+    slower = [(case, how) for case in cases if case.seats is None and (how := outdone(case, cases))]
     sections = [_section(name, [c for c in cases if c.series == name]) for name in names]
     return page(
         "# How accurate predictions are",
@@ -71,8 +68,13 @@ def accuracy_page(cases: Sequence[Case], notes: Iterable[str]) -> str:
         "Median / 90th percentile of the absolute error:",
         table(head, summary + whole),
         "![Predicted against measured](accuracy.svg)",
+        "## Fitted and held out",
+        *_split(cases, {id(case) for case, _ in slower}),
         "## What misses, and what is known of it",
         "\n".join(f"- {note}" for note in notes),
+        *_lengths(spread or {}),
+        *_outdone(slower),
+        *_waves([case for case in cases if case.waves is not None]),
         *sections,
     )
 
@@ -88,34 +90,100 @@ def scatter(cases: Sequence[Case]) -> str:
     )
 
 
-def _predicted(series: dict[str, Any], run: Sequence[float]) -> Case:
-    tensor, inputs, outputs, concurrency = (int(number) for number in run[:4])
-    load = Workload(
-        concurrency=concurrency,
-        num_requests=10 * concurrency,
-        input_tokens=Lengths(uniform=(round(SHORTEST * inputs), inputs)),
-        output_tokens=Lengths(uniform=(round(SHORTEST * outputs), outputs)),
+def _split(cases: Sequence[Case], slower: set[int]) -> Iterator[str]:
+    fitted, held = ([c for c in cases if c.is_fitted == used] for used in (True, False))
+    yield SPLIT.format(fitted=_named(fitted, cases), held=_named(held, cases))
+    groups: dict[str, list[Case]] = {}
+    for kind, is_moe in (("dense", False), ("mixture of experts", True)):
+        for use, is_fitted in (("fitted", True), ("held out", False)):
+            group = [c for c in cases if (c.is_moe, c.is_fitted) == (is_moe, is_fitted)]
+            groups[f"{kind}, {use}"] = group
+    groups |= {f"**all on {gpu}**": group for gpu, group in _by_gpu(cases).items()}
+    for gpu, group in _by_gpu(cases).items():
+        sound = [case for case in group if case.seats is None and id(case) not in slower]
+        if len(sound) < len(group):
+            groups[f"{gpu}, without the {len(group) - len(sound)} runs that contradict others"] = (
+                sound
+            )
+    head = ("runs of", "runs", "TTFT", "TPOT", "tokens/s", "within the range")
+    yield table(
+        head,
+        [(name, *_summary(group), _coverage(group)) for name, group in groups.items() if group],
     )
-    arguments = series.get("arguments", "").format(concurrency=concurrency).split()
-    length = ["--max-model-len", str(inputs + outputs + ROOM)]
-    command = ["vllm", "serve", series["model"], "-tp", str(tensor), *length, *arguments]
-    target = ResolveOptions(series["vllm"], series["gpu"], tensor)
-    engine = resolve(parse_command(command).engines[0], target)
-    found = simulated_estimate(engine, plan_capacity(engine, load), load, Slo())
-    name = f"{series['model']}, {series['vllm']}, {engine.hardware.gpu.title}"
-    measured = (run[4], run[5])
-    if isinstance(found, Unknown):
-        return Case(name, tensor, (inputs, outputs), concurrency, measured, None, found.reason)
-    estimate = found.value
-    remark = next((note for note in estimate.not_modeled if "not simulated" in note), "")
-    predicted = (estimate.ttft_ms.mean, estimate.tpot_ms)
-    return Case(name, tensor, (inputs, outputs), concurrency, measured, predicted, remark)
+
+
+def _named(part: Sequence[Case], cases: Sequence[Case]) -> str:
+    """The series of some cases in short; with the prompts where only those of one length are among
+    them.
+    """
+    names: dict[str, set[int]] = {}
+    for case in part:
+        model, release, gpu = case.series.rsplit(", ", 2)
+        name = f"{model.rsplit('/', 1)[-1]} {release} {gpu.removeprefix('NVIDIA ').split()[0]}"
+        every, mine = (
+            {one.lengths[0] for one in group if one.series == case.series}
+            for group in (cases, part)
+        )
+        if mine < every:
+            name += f" with prompts of {' and '.join(f'{tokens:,}' for tokens in sorted(mine))}"
+        names.setdefault(name, set()).add(case.tensor)
+    return "; ".join(f"{name}, TP {_listed(ranks)}" for name, ranks in names.items())
+
+
+def _listed(numbers: Iterable[int]) -> str:
+    return "/".join(map(str, sorted(numbers)))
+
+
+def _coverage(cases: Iterable[Case]) -> str:
+    within = [case.is_within for case in cases if case.is_within is not None]
+    shares = [sum(of) / len(within) for of in zip(*within, strict=True)]
+    return " / ".join(f"{share:.0%}" for share in shares)
+
+
+def _lengths(spread: Mapping[str, Sequence[Case]]) -> Iterator[str]:
+    if not spread:
+        return
+    first = next(iter(spread.values()))
+    yield LENGTHS.format(model=first[0].series.split(", ")[0], count=len(first))
+    head = ("lengths", "runs", "TTFT", "TPOT", "tokens/s")
+    yield table(head, [(name, *_summary(cases)) for name, cases in spread.items()])
+
+
+def _outdone(slower: Sequence[tuple[Case, str]]) -> Iterator[str]:
+    if not slower:
+        return
+    yield "## Runs that contradict others"
+    yield OUTDONE
+    head = ("model, release, GPU", "TP", "input/output", "concurrent", "TTFT ms", "TPOT ms", "but")
+    yield table(head, [(case.series, *_row(case)[:4], _row(case)[5], how) for case, how in slower])
+
+
+def _waves(cases: Sequence[Case]) -> Iterator[str]:
+    if not cases:
+        return
+    yield WAVES
+    head = (
+        "release",
+        "TP",
+        "input/output",
+        "seats",
+        "TTFT ms",
+        "predicted",
+        "TPOT ms",
+        "predicted",
+    )
+    rows = []
+    for case in cases:
+        _, release, _ = case.series.rsplit(", ", 2)
+        row = _row(case._replace(predicted=case.waves))
+        rows.append((release, *row[:2], str(case.seats), *row[3:7]))
+    yield table(head, rows)
 
 
 def _by_gpu(cases: Sequence[Case]) -> dict[str, list[Case]]:
     groups: dict[str, list[Case]] = {}
     for case in cases:
-        groups.setdefault(case.series.rsplit(", ", 1)[1], []).append(case)
+        groups.setdefault(case.gpu, []).append(case)
     return groups
 
 
