@@ -31,6 +31,6 @@ def identity(engine: ResolvedEngine, finding: Finding) -> Identity:
     An argument may be a stray word of the file, so what looks like a secret is masked.
     """
     origin = finding.origin if finding.origin and finding.origin.path else engine.parsed.origin
-    path = origin.path or str(origin)
+    path = origin.path or f"<{origin}>"
     name = engine.parsed.name or ""
     return Identity(path, name, finding.code, mask(finding.argument, secrets(engine)))

@@ -10,7 +10,7 @@ from scheduler_reader.parse.source import Remark
 from scheduler_reader.rule_engine.finding import SuppressionIssue
 
 COMMENT = re.compile(
-    r"(?P<verb>ignore(?:-file)?)\s*\[(?P<codes>[^\]]*)\]\s*[-:,–—]*\s*(?P<reason>.*)"
+    r"(?P<verb>ignore(?:-file)?)\s*\[(?P<codes>[^\]]{1,500})\]\s*[-:,–—]*\s*(?P<reason>.*)"
 )
 ENTRY = re.compile(r"\s*(?P<codes>[A-Za-z]+\d*(?:[\s,]+[A-Za-z]+\d+)*)\s*(?::(?P<reason>.*))?")
 CODE = re.compile(r"[A-Z]+\d*")

@@ -7,17 +7,20 @@ block scalars of a YAML file, those of scripts and configurations that an engine
 from __future__ import annotations
 
 import re
+from bisect import bisect_right
 from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
 import yaml
 
+from scheduler_reader.errors import InputError
 from scheduler_reader.parse import shell_lexer
 from scheduler_reader.parse.comment_syntax import hash_comments, hcl_comments, line_comments
 from scheduler_reader.parse.input_file import InputFile
 from scheduler_reader.parse.source import MARK, ParsedFile, Remark
 from scheduler_reader.parse.yaml_nodes import compose, entries, place
 
+MAX_REMARKS = 1_000  # of one file
 ANNOTATION = f"{MARK}/ignore"
 COMMENT = re.compile(rf"(?:[#;/*]|\s)*{MARK}:\s*(?P<text>.*?)\s*(?:\*/)?\s*")
 BETWEEN = re.compile(r"\s*(?:(?:[#;*]|//|/\*).*|---.*)?")  # lines between a comment and its object
@@ -51,23 +54,49 @@ def find_remarks(parsed: ParsedFile, file: InputFile) -> tuple[Remark, ...]:
 def _of_comments(found: list[Comment], file: InputFile) -> tuple[Remark, ...]:
     """The comments that begin with our name, each with the lines that it is about."""
     lines = file.text.split("\n")
+    blocks: list[_Block] = []
     remarks = []
     for line, column, text in found:
         match = COMMENT.fullmatch(text)
         if match is None:
             continue
-        first = target = last = line
+        block = _Block(line, line, line)
         if not lines[line - 1][: column - 1].strip():  # alone in its line: about what follows
-            while first > 1 and lines[first - 2].strip() and BETWEEN.fullmatch(lines[first - 2]):
-                first -= 1
-            while target < len(lines) and BETWEEN.fullmatch(lines[target - 1]):
-                target += 1
-            last = target
-            while last < len(lines) and lines[last - 1].endswith("\\"):
-                last += 1
-        origin = file.origin(line, column)
-        remarks.append(Remark("comment", match["text"], origin, target, first, last))
+            blocks = blocks or _blocks(lines)
+            block = blocks[line - 1]
+        remarks.append(Remark("comment", match["text"], file.origin(line, column), *block))
+    if len(remarks) > MAX_REMARKS:
+        message = f"has {len(remarks):,} remarks to {MARK}; more than {MAX_REMARKS:,} are not read"
+        raise InputError(message, file.origin())
     return tuple(remarks)
+
+
+class _Block(NamedTuple):
+    """The lines that a comment of its own line is about: what follows, and from the first of its
+    comments to the last of the lines that are continued."""
+
+    target: int
+    first: int
+    last: int
+
+
+def _blocks(lines: list[str]) -> list[_Block]:
+    """The block of every line, as if it were a comment."""
+    firsts: list[int] = []
+    for number, line in enumerate(lines, 1):
+        is_between = bool(line.strip()) and BETWEEN.fullmatch(line) is not None
+        firsts.append(firsts[-1] if is_between and firsts and firsts[-1] else number)
+        if not is_between:
+            firsts[-1] = 0
+    targets = lasts = len(lines)
+    blocks: list[_Block] = []
+    for number in range(len(lines), 0, -1):
+        line = lines[number - 1]
+        if not BETWEEN.fullmatch(line):
+            lasts = lasts if line.endswith("\\") else number
+            targets = number
+        blocks.append(_Block(targets, firsts[number - 1] or number, lasts))
+    return blocks[::-1]
 
 
 class _Scalar(NamedTuple):
@@ -80,19 +109,21 @@ class _Scalar(NamedTuple):
 
 def _yaml_comments(nodes: list[yaml.Node], read: set[int], file: InputFile) -> list[Comment]:
     lines = file.text.split("\n")
-    scalars = [_scalar(node) for node in nodes if isinstance(node, yaml.ScalarNode)]
+    scalars = sorted(_scalar(node) for node in nodes if isinstance(node, yaml.ScalarNode))
+    starts = [scalar.start for scalar in scalars]
     found = []
     for number, line in enumerate(lines):
         if MARK not in line:
             continue
         for match in re.finditer(r"(?:^|(?<=\s))#", line):
             place = (number, match.start())
-            if not any(scalar.start <= place < scalar.end for scalar in scalars):
+            before = bisect_right(starts, place) - 1
+            if before < 0 or place >= scalars[before].end:
                 found.append((number + 1, match.start() + 1, line[match.start() :]))
                 break
     for scalar in scalars:
         first, last = scalar.start[0] + 1, scalar.end[0]
-        if scalar.is_block and not read.isdisjoint(range(first + 1, last + 1)):
+        if scalar.is_block and any(line in read for line in range(first + 1, last + 1)):
             found += shell_lexer.comments("\n".join(lines[first:last]), first + 1)
     return found
 

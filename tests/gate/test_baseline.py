@@ -11,8 +11,9 @@ import pytest
 from scheduler_reader.errors import UsageError
 from scheduler_reader.gate.baseline import Baseline
 from scheduler_reader.gate.baseline_file import baseline_text, read_baseline
+from scheduler_reader.gate.fingerprint import Identity
 from scheduler_reader.gate.judgement import Controls, Judgement, judge
-from scheduler_reader.parse import parse_file
+from scheduler_reader.parse import parse_command, parse_file
 from scheduler_reader.pipeline import Checked, Request, check
 from scheduler_reader.rule_engine.selection import read_selection
 
@@ -178,3 +179,14 @@ def test_a_mistake_is_named_with_its_line(tmp_path: Path, text: str, says: str) 
     with pytest.raises(UsageError) as caught:
         read_baseline(path)
     assert str(caught.value).removeprefix(f"{tmp_path}/").startswith(says)
+
+
+def test_what_is_no_file_has_the_same_name_from_everywhere(tmp_path: Path) -> None:
+    file = parse_command(["vllm", "serve", "Qwen/Qwen3-8B", "--zzz"])
+    found = [check(engine, REQUEST) for engine in file.engines]
+    known = Baseline(tmp_path / "known.yaml")
+    written = judge([file], found, REQUEST, Controls({}, known, True)).baseline
+    assert written is not None
+    assert [entry.identity for entry in written.entries] == [
+        Identity("<command line>", "", "FLG001", "--zzz")
+    ]

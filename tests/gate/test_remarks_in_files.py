@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from scheduler_reader.errors import InputError
 from scheduler_reader.parse import parse_file, parse_text
 
 DEPLOYMENT = """\
@@ -185,3 +186,9 @@ def test_comments_of_the_config_file_count_as_well(tmp_path: Path) -> None:
     (tmp_path / "serve.sh").write_text("vllm serve Qwen/Qwen3-8B --config vllm.yaml\n")
     (remark,) = parse_file(str(tmp_path / "serve.sh")).remarks
     assert (remark.origin.path, remark.line) == (str(tmp_path / "vllm.yaml"), 1)
+
+
+def test_a_file_full_of_remarks_is_refused() -> None:
+    text = "vllm serve Qwen/Qwen3-8B\n" + "# sched-reader: ignore[FLG] again\n" * 1_001
+    with pytest.raises(InputError, match="has 1,001 remarks to sched-reader"):
+        parse_text(text, "serve.sh")
