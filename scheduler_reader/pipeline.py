@@ -21,7 +21,7 @@ from scheduler_reader.resolve import ResolveOptions, resolve
 from scheduler_reader.resolve.engine import ResolvedEngine
 from scheduler_reader.rule_engine import Facts, Selection, Sources, evaluate, rules_for
 from scheduler_reader.rule_engine.compile import CompiledRule
-from scheduler_reader.value import Unknown, Value
+from scheduler_reader.value import Known, Unknown, Value
 from scheduler_reader.workload import DEFAULT_WORKLOAD, Slo, Workload
 
 
@@ -73,7 +73,11 @@ def assess(parsed: ParsedEngine, request: Request) -> Assessment:
                 _changed(engine, changes, request) if changes else (plan, estimate)
             ),
         ),
-        assumptions=engine.assumptions + workload_assumption(request.workload),
+        assumptions=(
+            *engine.assumptions,
+            *workload_assumption(request.workload),
+            *(estimate.value.assumptions if isinstance(estimate, Known) else ()),
+        ),
         read_next=following.read,
         measure_next=following.measure,
     )

@@ -69,6 +69,7 @@ class Load(NamedTuple):
     osl: options.OutputTokens = None
     concurrency: options.Concurrency = None
     rate: options.Rate = None
+    acceptance_length: options.AcceptanceLength = None
     slo_ttft_ms: options.SloTtft = None
     slo_itl_ms: options.SloItl = None
     slo_tpot_ms: options.SloTpot = None
@@ -91,6 +92,8 @@ class Load(NamedTuple):
             shape["num_requests"] = 10 * self.concurrency
         if self.rate is not None:
             shape |= {"protocol": "open-loop", "rate": self.rate, "concurrency": None}
+        if self.acceptance_length is not None:
+            shape["acceptance_length"] = self.acceptance_length
         if self.workload is None and not shape:
             return None
         base = load_workload(self.workload) if self.workload is not None else DEFAULT_WORKLOAD

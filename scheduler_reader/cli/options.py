@@ -102,6 +102,16 @@ Rate = Annotated[
         rich_help_panel=LOAD,
     ),
 ]
+AcceptanceLength = Annotated[
+    float | None,
+    typer.Option(
+        "--acceptance-length",
+        min=1.0,
+        metavar="N",
+        help="Tokens a step yields with speculative decoding, the target's own included.",
+        rich_help_panel=LOAD,
+    ),
+]
 SloTtft = Annotated[
     float | None,
     typer.Option("--slo-ttft-ms", metavar="MS", help="Time to first token.", rich_help_panel=LOAD),

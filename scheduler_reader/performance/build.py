@@ -7,7 +7,7 @@ from dataclasses import replace
 from scheduler_reader.knowledge.gpus import Gpu
 from scheduler_reader.knowledge.models import ModelFacts
 from scheduler_reader.performance.efficiency import Efficiency, efficiency_of
-from scheduler_reader.performance.host import host_overhead
+from scheduler_reader.performance.host import host_memory_fraction, host_overhead
 from scheduler_reader.performance.kernels import (
     ACTIVATION_BYTES,
     Collectives,
@@ -16,6 +16,7 @@ from scheduler_reader.performance.kernels import (
     Gemm,
     gemm,
 )
+from scheduler_reader.performance.left_out import left_out, setting
 from scheduler_reader.performance.precision import UNQUANTIZED, WeightFormat, weight_format
 from scheduler_reader.performance.settings import Parallelism, is_on, optional, parallelism
 from scheduler_reader.performance.shapes import (
@@ -50,6 +51,7 @@ def build_step_model(engine: ResolvedEngine) -> Value[StepModel]:
         return Unknown(f"the intermediate size of {model.id} is not known")
     method = optional(engine, "quantization", None)
     step = _build(engine, model, gpu, parallel.value, method if isinstance(method, str) else None)
+    step = replace(step, streamed_s=_streamed_seconds(engine, gpu, step))
     drafts = drafting(engine, model)
     if isinstance(drafts, Drafting):
         speculation = _speculation(engine, gpu, parallel.value, drafts)
@@ -70,8 +72,17 @@ def _speculation(
             joined = (_gemm(gpu, efficiency_of(gpu), UNQUANTIZED, drafts.joins),)
         host = draft.host._replace(step_s=drafts.draft_s, sequence_s=0.0)
         draft = replace(draft, gemms=(*draft.gemms, *joined), host=host)
+    undrafted = None
+    if drafts.stops_async:
+        undrafted = host_overhead(engine.release, True, parallel.tensor)
     return Speculation(
-        drafts.method, drafts.drafts, drafts.proposed, drafts.acceptance, draft, drafts.step_s
+        drafts.method,
+        drafts.drafts,
+        drafts.proposed,
+        drafts.acceptance,
+        draft,
+        drafts.step_s,
+        undrafted_host=undrafted,
     )
 
 
@@ -100,7 +111,7 @@ def _build(
         capture_sizes=_capture_sizes(engine, is_eager),
         batches_in_flight=parallel.pipeline,
         spread=table.spread[_certainty(model, stored, table.gpu == gpu.name)],
-        not_modeled=_not_modeled(engine, model, parallel, table, stored),
+        not_modeled=left_out(engine, model, parallel, table, stored),
         activation_token_s=activation_bytes(model, parallel.tensor)
         / (
             _device(gpu, "bfloat16", table).streaming_bytes_per_s
@@ -223,33 +234,17 @@ def _certainty(model: ModelFacts, stored: WeightFormat, is_measured: bool) -> st
     return "measured" if is_measured else "other_gpu"
 
 
-def _not_modeled(
-    engine: ResolvedEngine,
-    model: ModelFacts,
-    parallel: Parallelism,
-    table: Efficiency,
-    stored: WeightFormat,
-) -> tuple[str, ...]:
-    """What the step model leaves out or takes only roughly, in words for the report."""
-    gpu = engine.hardware.gpu
-    link = gpu.nvlink_bytes_per_s or gpu.pcie_bytes_per_s
-    notes = {
-        f"{gpu.title}: {table.gpu} efficiencies scaled by peaks and bandwidth": table.gpu
-        != gpu.name,
-        f"{stored.rough}": stored.rough is not None,
-        "expert layers: rough, their popularity assumed": model.is_moe,
-        "expert-parallel all-to-all": parallel.is_expert_parallel and parallel.data > 1,
-        "latent attention: rough": model.uses_mla,
-        "linear-attention and mamba layers: attention part left out": model.is_hybrid,
-        "pipeline bubbles and transfers": parallel.pipeline > 1,
-        f"all-reduce: the link of {gpu.title} is not known": parallel.tensor > 1 and link is None,
-        "all-reduce over more than 8 ranks: timed as 8": parallel.tensor > 8,
-        "speculative decoding: acceptance depends on the traffic": optional(
-            engine, "speculative_config", None
-        )
-        is not None,
-        "multimodal encoder": model.vision is not None,
-        "enforce_eager: launch time of a layer is assumed": is_on(engine, "enforce_eager"),
-        "LoRA": is_on(engine, "enable_lora"),
-    }
-    return tuple(note for note, applies in notes.items() if applies)
+def _streamed_seconds(engine: ResolvedEngine, gpu: Gpu, step: StepModel) -> float:
+    """Time to read the weights kept in host memory, once a step, on each GPU.
+
+    Neglected: that a prefetching offloader hides a part of it, and experts that nothing touches.
+    """
+    offloaded = float(setting(engine, "cpu_offload_gb") or 0.0) * 1024**3
+    if not offloaded or gpu.pcie_bytes_per_s is None:
+        return 0.0
+    weights = sum(gemm.floor_s for gemm in step.gemms) * gpu.memory_bandwidth_bytes_per_s
+    if step.experts is not None:
+        routed = step.experts.routed
+        size = 3 * step.experts.hidden * routed.intermediate * step.experts.weight_bytes
+        weights += routed.layers * routed.experts * size
+    return min(offloaded, weights) / (gpu.pcie_bytes_per_s * host_memory_fraction())

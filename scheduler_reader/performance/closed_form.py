@@ -9,10 +9,13 @@ from __future__ import annotations
 from dataclasses import replace
 
 from scheduler_reader.capacity.plan import CapacityPlan
+from scheduler_reader.performance.break_even import speculation_effect
 from scheduler_reader.performance.build import build_step_model
 from scheduler_reader.performance.estimate import PerformanceEstimate
 from scheduler_reader.performance.load import Load
-from scheduler_reader.performance.settings import is_on, parallelism, scheduler_limits
+from scheduler_reader.performance.prefix_hits import hit_rate, hit_sentences
+from scheduler_reader.performance.settings import parallelism, scheduler_limits
+from scheduler_reader.performance.speculation import draft_sentences
 from scheduler_reader.performance.steady import Demand, Replica
 from scheduler_reader.performance.step import StepModel
 from scheduler_reader.resolve.engine import ResolvedEngine
@@ -34,7 +37,15 @@ def estimate_performance(
     for model in step.value.accepting(workload.acceptance_length).ends():
         end = operating_estimate(engine, plan, workload, slo, Known(model, step.origin))
         ends.append(None if isinstance(end, Unknown) else end.value)
-    return Known(replace(best.value, low=ends[0], high=ends[1]), ORIGIN)
+    parts = _replica(engine, plan, workload, step)
+    assert not isinstance(parts, Unknown)  # or there were no best estimate
+    replica, seats, _ = parts
+    effect = speculation_effect(replica, min(seats, best.value.running / _replicas(engine)), seats)
+    assumptions = (*hit_sentences(engine, plan, workload), *draft_sentences(effect))
+    found = replace(
+        best.value, low=ends[0], high=ends[1], speculation=effect, assumptions=assumptions
+    )
+    return Known(found, ORIGIN)
 
 
 def operating_estimate(
@@ -46,30 +57,43 @@ def operating_estimate(
 ) -> Value[PerformanceEstimate]:
     """One estimate without a range; `step` None: build the step model of the engine."""
     step = build_step_model(engine) if step is None else step
+    parts = _replica(engine, plan, workload, step)
+    if isinstance(parts, Unknown):
+        return parts
+    load = Load(*parts, _replicas(engine), workload, slo)
+    result = load.closed() if workload.protocol == "closed-loop" else load.open()
+    return Known(result, ORIGIN)
+
+
+def _replicas(engine: ResolvedEngine) -> int:
+    parallel = parallelism(engine)
+    return parallel.value.data if isinstance(parallel, Known) else 1
+
+
+def _replica(
+    engine: ResolvedEngine, plan: CapacityPlan, workload: Workload, step: Value[StepModel]
+) -> tuple[Replica, float, float] | Unknown:
+    """One replica under the workload, its seats, and the requests whose KV fits."""
     limits, parallel = scheduler_limits(engine), parallelism(engine)
     for part in (step, limits, parallel):
         if isinstance(part, Unknown):
             return part
-    assert isinstance(step, Known) and isinstance(limits, Known) and isinstance(parallel, Known)
+    assert isinstance(step, Known) and isinstance(limits, Known)
     if plan.starts is False:
         reason = plan.reason.removeprefix("does not start: ")
         return Unknown(f"the engine does not start: {reason}")
-    demand = _demand(workload, is_on(engine, "enable_prefix_caching"))
+    demand = _demand(workload, hit_rate(engine, plan, workload))
     model = step.value.accepting(workload.acceptance_length)
     fitting = _fitting_requests(plan, demand, model)
     if fitting is None:
         return Unknown(f"the number of KV blocks is not known: {plan.reason}")
     seats = max(1.0, limits.value.token_budget // model.queries)
     seats = min(float(limits.value.max_num_seqs), seats, fitting)
-    replica = Replica(model, limits.value, demand)
-    load = Load(replica, seats, fitting, parallel.value.data, workload, slo)
-    result = load.closed() if workload.protocol == "closed-loop" else load.open()
-    return Known(result, ORIGIN)
+    return Replica(model, limits.value, demand), seats, fitting
 
 
-def _demand(workload: Workload, is_caching: bool) -> Demand:
+def _demand(workload: Workload, hits: float) -> Demand:
     prompt = workload.input_tokens.mean
-    hits = workload.expected_hit_rate if is_caching else 0.0
     computed = max(1.0, prompt * (1 - hits))
     return Demand(prompt, computed, max(1.0, workload.output_tokens.mean))
 

@@ -31,6 +31,22 @@ class StepShares:
     host: float
 
 
+class SpeculationEffect(NamedTuple):
+    """What drafts do for this load.  `acceptance_length` is in tokens a step, low, best and high.
+
+    `speedup` is the request rate over that without drafts, with as many requests running.
+    `break_even_concurrency`: from that many running requests on it is below 1; None: nowhere up to
+    what the engine takes.
+    """
+
+    method: str
+    drafts: int
+    acceptance_length: tuple[float, float, float]
+    is_stated: bool
+    speedup: float
+    break_even_concurrency: int | None
+
+
 @dataclass(frozen=True, slots=True)
 class PerformanceEstimate:
     """One operating point: best estimate, with the low and high end as further estimates."""
@@ -51,5 +67,7 @@ class PerformanceEstimate:
     shares: StepShares
     not_modeled: tuple[str, ...]
     steady_ttft_p99_ms: float | None = None  # without the requests of a start-up burst
+    speculation: SpeculationEffect | None = None
+    assumptions: tuple[str, ...] = ()
     low: PerformanceEstimate | None = None
     high: PerformanceEstimate | None = None

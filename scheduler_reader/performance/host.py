@@ -48,5 +48,10 @@ def frontend_seconds() -> float:
     return float(_document()["frontend"]["request_ms"]) * 1e-3
 
 
+def host_memory_fraction() -> float:
+    """The share of a GPU's PCIe rate at which kernels read weights from host memory."""
+    return float(_document()["host_memory"]["fraction"])
+
+
 def _document() -> dict[str, Any]:
     return dict(documents("compat_matrix", "host.yaml")["host.yaml"])

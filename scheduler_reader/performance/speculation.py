@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 from scheduler_reader.capacity.constants import Spread, spread
 from scheduler_reader.data import documents
 from scheduler_reader.knowledge.models import ModelFacts, find_model
+from scheduler_reader.performance.estimate import SpeculationEffect
 from scheduler_reader.performance.settings import optional
 from scheduler_reader.performance.shapes import Product
 from scheduler_reader.resolve.engine import ResolvedEngine
@@ -38,6 +39,7 @@ class Drafting(NamedTuple):
     joins: Product | None
     step_s: float
     draft_s: float
+    stops_async: bool  # without drafts the engine would schedule asynchronously
 
 
 def drafting(engine: ResolvedEngine, model: ModelFacts) -> Drafting | Unknown | None:
@@ -68,7 +70,28 @@ def drafting(engine: ResolvedEngine, model: ModelFacts) -> Drafting | Unknown | 
         joins=_joins(entry["inputs"], model.hidden_size) if entry["inputs"] else None,
         step_s=host["step_us"] * 1e-6,
         draft_s=host["draft_us"] * 1e-6,
+        stops_async=_stops_async(engine, entry.get("stops_async_scheduling")),
     )
+
+
+def draft_sentences(effect: SpeculationEffect | None) -> tuple[str, ...]:
+    """What is taken for the acceptance of drafts, and where they stop paying."""
+    if effect is None:
+        return ()
+    low, best, high = effect.acceptance_length
+    if effect.is_stated:
+        yields = f"{best:.2f} tokens a step, as stated"
+    else:
+        yields = (
+            f"{best:.2f} tokens a step taken for {effect.method} with {effect.drafts} drafts "
+            f"(published: {low:.2f} to {high:.2f}; --acceptance-length states it)"
+        )
+    slower = (
+        "faster than without at every load it takes"
+        if effect.break_even_concurrency is None
+        else f"slower than without from {effect.break_even_concurrency:,} running requests on"
+    )
+    return (f"speculative decoding: {yields}; {slower}, {effect.speedup:.2f} times as fast here",)
 
 
 def tokens_of_a_step(rate: float, drafts: int) -> float:
@@ -83,6 +106,11 @@ def _acceptance(engine: ResolvedEngine, rates: Spread, drafts: int, proposes: fl
         return Spread.exact(float(told))
     ends = (tokens_of_a_step(rate, drafts) for rate in (rates.low, rates.best, rates.high))
     return Spread(*(1 + proposes * (tokens - 1) for tokens in ends))
+
+
+def _stops_async(engine: ResolvedEngine, releases: list[str] | None) -> bool:
+    is_chosen = engine.is_set("async_scheduling")
+    return releases is not None and not is_chosen and engine.release.within(*releases)
 
 
 def _draft_facts(

@@ -74,6 +74,7 @@ class Speculation(NamedTuple):
     draft: StepModel | None
     step_s: float
     is_stated: bool = False  # the workload states the acceptance
+    undrafted_host: HostOverhead | None = None  # where the engine would schedule otherwise
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,6 +98,7 @@ class StepModel:
     spread: float
     not_modeled: tuple[str, ...]
     activation_token_s: float = 0.0  # of a layer's small kernels
+    streamed_s: float = 0.0  # weights that a step reads from host memory
     speculation: Speculation | None = None
     token_unit: float = 1.0  # tokens that one token of a caller stands for
     scale: float = 1.0
@@ -158,8 +160,9 @@ class StepModel:
         """Seconds of a step that decodes each of `decode_seqs` sequences, whose contexts sum to
         `decode_context_tokens`, and computes `prefill_chunks` (tokens, depth), each `copies` times.
 
-        A sequence is decoded by one token, and by its drafts.  Every sequence of the step is sampled, a partial prompt included (vLLM V1,
-        v1/worker/gpu_model_runner.py, logits_indices).  An empty step takes no time.
+        A sequence is decoded by one token, and by its drafts.  Every sequence of the step is sampled,
+        a partial prompt included (vLLM V1, v1/worker/gpu_model_runner.py, logits_indices).  An empty
+        step takes no time.
         """
         share = 1.0 / self.batches_in_flight
         seqs = decode_seqs * share
@@ -174,6 +177,7 @@ class StepModel:
         samples = rows + copies * len(chunks)
         memory, compute, communication = self._tokens(tokens if chunks else self._padded(tokens))
         output = self._samples(samples)
+        communication += self.streamed_s
         memory += self.layers * max(self.host.layer_s, tokens * self.activation_token_s)
         if output.is_memory_bound:
             memory += output.seconds

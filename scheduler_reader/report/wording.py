@@ -150,6 +150,8 @@ def workload_text(workload: Workload) -> str:
         parts.append(f"{workload.shared_prefix_tokens:,} tokens shared by all")
     if workload.prefix_cache_hit_rate:
         parts.append(f"prefix-cache hit rate {workload.prefix_cache_hit_rate:.0%}")
+    if workload.acceptance_length:
+        parts.append(f"{workload.acceptance_length:g} tokens a step with drafts")
     return ", ".join(parts)
 
 

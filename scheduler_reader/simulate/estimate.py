@@ -14,6 +14,7 @@ from scheduler_reader.capacity.plan import CapacityPlan
 from scheduler_reader.errors import UsageError
 from scheduler_reader.performance import estimate_performance
 from scheduler_reader.performance.estimate import Latency, PerformanceEstimate
+from scheduler_reader.performance.prefix_hits import hit_rate
 from scheduler_reader.resolve.engine import ResolvedEngine
 from scheduler_reader.simulate.arrivals import Source
 from scheduler_reader.simulate.crowded import run_crowded
@@ -50,7 +51,7 @@ def simulated_estimate(
         return _unsimulated(instant, setup.reason)
     if instant.value.saturated:
         return instant  # its latencies would say how long the run was, nothing else
-    obstacle = _obstacle(setup.value, slo)
+    obstacle = _obstacle(setup.value, slo, hit_rate(engine, plan, workload))
     if obstacle is not None:
         return _unsimulated(instant, obstacle)
     try:
@@ -67,11 +68,10 @@ def simulated_estimate(
     return Known(_merged(instant.value, result, metrics, setup.value), ORIGIN)
 
 
-def _obstacle(setup: Setup, slo: Slo) -> str | None:
+def _obstacle(setup: Setup, slo: Slo, hits: float) -> str | None:
     """Why a workload is not run, or None."""
     workload, count = setup.workload, setup.workload.num_requests
-    shares = workload.shared_prefix_tokens or workload.prefix_cache_hit_rate
-    if shares and setup.config.enable_prefix_caching:
+    if hits:
         return "requests share a prefix"
     if not is_plain(setup.config):
         return "the scheduler's settings ask for more than counts"

@@ -7,6 +7,7 @@ import json
 import pytest
 
 from scheduler_reader.performance import estimate_performance
+from scheduler_reader.performance.break_even import first_below
 from scheduler_reader.performance.build import build_step_model
 from scheduler_reader.performance.speculation import tokens_of_a_step
 from scheduler_reader.simulate.estimate import simulated_estimate
@@ -126,3 +127,40 @@ def test_steps_are_longer_and_tokens_come_faster(served):
     assert with_drafts.tpot_ms == pytest.approx(with_drafts.itl_ms.mean / 2.734, rel=0.001)
     assert with_drafts.tpot_ms < without.tpot_ms
     assert with_drafts.low.output_tokens_per_s < with_drafts.output_tokens_per_s
+
+
+def effect_of(served, arguments: str, workload: Workload):
+    found = estimate_performance(*served(arguments, workload), workload, Slo())
+    return found.value
+
+
+def test_the_crossover_is_the_smallest_load_that_drafts_slow_down():
+    # Exactly at 40: below, a step with drafts is worth it; from there on it is not.
+    assert first_below(lambda running: 40.5 / (running + 1), 1000) == pytest.approx(40, rel=0.07)
+    assert first_below(lambda running: 1.2, 1000) is None
+    assert first_below(lambda running: 0.9, 1000) == 1
+
+
+def test_drafts_that_seldom_pass_slow_a_full_engine_down_and_say_from_where(served):
+    few, many = (
+        effect_of(served, drafted("eagle", 5), load(count, acceptance_length=2.1))
+        for count in (2, 256)
+    )
+    assert few.speculation.speedup > 1 > many.speculation.speedup
+    assert 2 < many.speculation.break_even_concurrency < 256
+    assert few.speculation.is_stated
+    (sentence,) = many.assumptions
+    assert sentence.startswith(
+        "speculative decoding: 2.10 tokens a step, as stated; slower than without from "
+        f"{many.speculation.break_even_concurrency:,} running requests on"
+    )
+
+
+def test_a_method_that_is_not_known_is_left_out_in_words(served):
+    config = '{"method": "medusa", "model": "someone/medusa-x", "num_speculative_tokens": 3}'
+    found = effect_of(served, f"{LLAMA_8B} --speculative-config '{config}'", load())
+    assert found.speculation is None
+    assert (
+        "speculative decoding: what the drafts of method medusa cost and yield is not known; the "
+        "figures are without it" in found.not_modeled
+    )

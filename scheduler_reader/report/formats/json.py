@@ -14,7 +14,11 @@ from scheduler_reader.assessment import Assessment
 from scheduler_reader.capacity.plan import CapacityPlan, KvRange, MemoryTerms
 from scheduler_reader.diagnose.verdict import Bottleneck, TuningStep
 from scheduler_reader.knowledge.gpus import GIB
-from scheduler_reader.performance.estimate import Latency, PerformanceEstimate
+from scheduler_reader.performance.estimate import (
+    Latency,
+    PerformanceEstimate,
+    SpeculationEffect,
+)
 from scheduler_reader.report.plain import dumped, plain
 from scheduler_reader.report.privacy import MASK, is_secret_name, secrets
 from scheduler_reader.report.report import Report
@@ -175,16 +179,29 @@ def _performance(estimate: PerformanceEstimate) -> dict[str, Any]:
             "communication": estimate.shares.communication,
             "host": estimate.shares.host,
         },
+        "speculation": estimate.speculation and _speculation(estimate.speculation),
         "low": estimate.low and _end(estimate.low),
         "high": estimate.high and _end(estimate.high),
         "not_modeled": list(estimate.not_modeled),
     }
 
 
+def _speculation(effect: SpeculationEffect) -> dict[str, Any]:
+    low, best, high = effect.acceptance_length
+    return {
+        "method": effect.method,
+        "drafts": effect.drafts,
+        "acceptance_length": {"low": low, "best": best, "high": high},
+        "is_stated": effect.is_stated,
+        "speedup": effect.speedup,
+        "break_even_concurrency": effect.break_even_concurrency,
+    }
+
+
 def _end(estimate: PerformanceEstimate) -> dict[str, Any]:
     """One end of the range: the measures, without what the best estimate already says."""
     content = _performance(estimate)
-    for name in ("low", "high", "not_modeled"):
+    for name in ("low", "high", "not_modeled", "speculation"):
         del content[name]
     return content
 

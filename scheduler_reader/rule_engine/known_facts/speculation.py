@@ -7,6 +7,7 @@ from typing import Any
 
 from scheduler_reader.data import documents
 from scheduler_reader.knowledge.models import find_model
+from scheduler_reader.performance.estimate import SpeculationEffect
 from scheduler_reader.rule_engine.sources import Sources
 from scheduler_reader.value import Unknown
 
@@ -95,6 +96,31 @@ def prompt_lookup_max(sources: Sources) -> int | Unknown | None:
 def prompt_lookup_min(sources: Sources) -> int | Unknown | None:
     """Shortest n-gram that is looked up in the prompt, or None."""
     return _number(sources, "prompt_lookup_min")
+
+
+def speculation_speedup(sources: Sources) -> float | Unknown:
+    """Predicted request rate with drafts over that without, with as many requests running."""
+    effect = _effect(sources)
+    return effect if isinstance(effect, Unknown) else effect.speedup
+
+
+def acceptance_length(sources: Sources) -> float | Unknown:
+    """Tokens that a step yields with drafts: stated, or as published for the method."""
+    effect = _effect(sources)
+    return effect if isinstance(effect, Unknown) else effect.acceptance_length[1]
+
+
+def speculation_break_even_concurrency(sources: Sources) -> int | Unknown | None:
+    """Running requests from which on drafts slow the engine down; None where they never do."""
+    effect = _effect(sources)
+    return effect if isinstance(effect, Unknown) else effect.break_even_concurrency
+
+
+def _effect(sources: Sources) -> SpeculationEffect | Unknown:
+    performance = sources.performance
+    if isinstance(performance, Unknown):
+        return performance
+    return performance.value.speculation or Unknown("no drafts are modelled")
 
 
 def _number(sources: Sources, key: str) -> int | Unknown | None:
