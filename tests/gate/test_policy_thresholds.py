@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import pytest
 
+from scheduler_reader.assessment import Checked
 from scheduler_reader.errors import UsageError
 from scheduler_reader.gate.severity import read_severities, with_severity
 from scheduler_reader.parse import parse_command
-from scheduler_reader.pipeline import Checked, Request, assess, check
-from scheduler_reader.policy import THRESHOLDS, read_policy
+from scheduler_reader.pipeline import Request, assess, check
+from scheduler_reader.policy import THRESHOLDS, Policy, read_policy
 from scheduler_reader.resolve import ResolveOptions
 from scheduler_reader.rule_engine import all_rules
 from scheduler_reader.rule_engine.selection import read_selection
@@ -114,7 +115,7 @@ def test_a_wrong_threshold_is_wrong_usage(option: str, says: str) -> None:
 
 
 def test_the_command_line_wins_over_the_file() -> None:
-    stated = {"max_tpot_ms": Known(20.0, PLACE), "min_kv_tokens": Known(5, PLACE)}
+    stated: Policy = {"max_tpot_ms": Known(20.0, PLACE), "min_kv_tokens": Known(5, PLACE)}
     policy = read_policy(stated, ["max_tpot_ms=30"])
     assert {name: (one.value, str(one.origin)) for name, one in policy.items()} == {
         "max_tpot_ms": (30.0, "--policy"),

@@ -59,6 +59,7 @@ def test_an_engine_has_the_documented_parts_in_order() -> None:
         "comparison",
         "bottleneck",
         "findings",
+        "suppressed",
         "tuning",
         "not_evaluated",
         "assumptions",
