@@ -103,7 +103,7 @@ def _use(words: Any) -> str:
 
 
 def _commands(words: Any, release: str) -> str:
-    blocks = []
+    blocks = ["Put the user's release, GPU, load and objectives in place of these."]
     for entry in words["commands"]:
         command = entry["run"].format(release=release).strip()
         blocks.append(f"{entry['do']}\n\n```sh\n{command}\n```")
