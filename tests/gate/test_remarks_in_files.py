@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
+import yaml
+from hypothesis import given
+from hypothesis import strategies as st
 
 from scheduler_reader.errors import InputError
 from scheduler_reader.parse import parse_file, parse_text
@@ -192,3 +196,41 @@ def test_a_file_full_of_remarks_is_refused() -> None:
     text = "vllm serve Qwen/Qwen3-8B\n" + "# sched-reader: ignore[FLG] again\n" * 1_001
     with pytest.raises(InputError, match="has 1,001 remarks to sched-reader"):
         parse_text(text, "serve.sh")
+
+
+WORDS = st.sampled_from(
+    ["a", "#", " ", "  ", "\n", "'", '"', ":", "- ", "\\", "# sched-reader: ignore-file[FLG] x"]
+)
+
+
+def in_style(pod: object, style: str | None, width: int) -> str:
+    """A pod as YAML text with the values of its variables quoted, folded or in blocks."""
+    document = yaml.compose(yaml.safe_dump(pod))
+    pending: list[tuple[str | None, Any]] = [(None, document)]
+    while pending:
+        key, node = pending.pop()
+        if isinstance(node, yaml.ScalarNode):
+            node.style = style if key == "value" else node.style
+        elif isinstance(node, yaml.MappingNode):
+            pending += [(name.value, value) for name, value in node.value]
+        else:
+            pending += [(None, item) for item in node.value]
+    return str(yaml.serialize(document, width=width))
+
+
+@given(
+    st.lists(st.lists(WORDS, max_size=8).map("".join), min_size=1, max_size=4),
+    st.sampled_from([None, "'", '"', "|", ">"]),
+    st.integers(20, 120),
+)
+def test_no_text_of_a_manifest_is_taken_for_a_comment(
+    values: list[str], style: str | None, width: int
+) -> None:
+    variables = [{"name": f"A{number}", "value": value} for number, value in enumerate(values)]
+    pod = yaml.safe_load(IN_A_POD)
+    pod["spec"]["containers"][0] |= {"command": ["vllm", "serve", "m"], "env": variables}
+    del pod["spec"]["containers"][0]["args"]
+    text = in_style(pod, style, width)
+    assert parse_text(text, "pod.yaml").remarks == ()
+    end = "# sched-reader: ignore-file[FLG] a comment\n"
+    assert remarks(text + end, "pod.yaml")[-1][0] == "ignore-file[FLG] a comment"
