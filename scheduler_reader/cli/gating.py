@@ -6,15 +6,16 @@ from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from scheduler_reader.cli.messages import tell
-from scheduler_reader.gate.judgement import Controls, Judgement, judge
-from scheduler_reader.gate.suppressions import J
-from scheduler_reader.report.listing import cleaner
+from scheduler_reader.report.privacy import mask, secrets
 from scheduler_reader.report.wording import plural
 from scheduler_reader.value import Origin
 
 if TYPE_CHECKING:
     from scheduler_reader.assessment import Judged
     from scheduler_reader.gate.baseline import Entry
+    from scheduler_reader.gate.controls import Controls
+    from scheduler_reader.gate.judgement import Judgement
+    from scheduler_reader.gate.suppressions import J
     from scheduler_reader.parse.source import ParsedFile
     from scheduler_reader.pipeline import Request
 
@@ -25,6 +26,10 @@ def gated(
     files: Sequence[ParsedFile], engines: Sequence[J], request: Request, controls: Controls
 ) -> tuple[J, ...]:
     """The engines as the gate counts their findings; a baseline is written where that is asked for."""
+    if controls == type(controls)() and not any(file.remarks for file in files):
+        return tuple(engines)  # most runs: nothing is loaded for them
+    from scheduler_reader.gate.judgement import judge
+
     judgement = judge(files, engines, request, controls)
     if judgement.baseline is not None and controls.writes_baseline:
         from scheduler_reader.cli.output import replace_file
@@ -54,10 +59,10 @@ def tell_doubts(engines: Sequence[Judged]) -> None:
     missing: dict[str, dict[str, None]] = {}
     assumed: dict[str, None] = {}
     for one in engines:
-        clean = cleaner(one)
+        hidden = secrets(one.engine)
         for rule in one.not_evaluated:
-            missing.setdefault(clean(rule.missing), {})[rule.code] = None
-        assumed |= dict.fromkeys(map(clean, one.engine.assumptions))
+            missing.setdefault(mask(rule.missing, hidden), {})[rule.code] = None
+        assumed |= dict.fromkeys(mask(text, hidden) for text in one.engine.assumptions)
     if missing:
         rules = {code for codes in missing.values() for code in codes}
         facts = [f"{reason} ({_codes(codes)})" for reason, codes in missing.items()]

@@ -18,7 +18,7 @@ from scheduler_reader.workload import Slo, Workload
 
 if TYPE_CHECKING:
     from scheduler_reader.cli.output import Outputs
-    from scheduler_reader.gate.judgement import Controls
+    from scheduler_reader.gate.controls import Controls
     from scheduler_reader.parse.source import ParsedEngine
     from scheduler_reader.pipeline import Request
     from scheduler_reader.policy import Policy
@@ -147,10 +147,14 @@ class Gate(NamedTuple):
 
     def controls(self, context: Any, folders: Sequence[Path]) -> Controls:
         """Severities and baseline; `UsageError` for what is wrong about them."""
-        from scheduler_reader.gate.judgement import Controls
-        from scheduler_reader.gate.severity import read_severities
+        from scheduler_reader.gate.controls import Controls
 
-        severities = read_severities(table(context, "severity"), self.severity or (), folders)
+        severities = {}
+        stated = table(context, "severity")
+        if stated or self.severity:
+            from scheduler_reader.gate.severity import read_severities
+
+            severities = read_severities(stated, self.severity or (), folders)
         if self.baseline is None and self.write_baseline is None:
             return Controls(severities)
         from scheduler_reader.gate.baseline import Baseline

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from datetime import date
 from typing import Generic
 
 from scheduler_reader.capacity import plan_capacity
 from scheduler_reader.gate.baseline import UNSAID, Baseline, Entry
+from scheduler_reader.gate.controls import Controls
 from scheduler_reader.gate.fingerprint import Identity, identity
 from scheduler_reader.gate.severity import Severities, with_severity
 from scheduler_reader.gate.suppressions import Codes, J, divided, nearest, suppressed
@@ -28,16 +29,6 @@ from scheduler_reader.value import Unknown
 from scheduler_reader.workload import DEFAULT_WORKLOAD
 
 ISSUES = "suppression_issues"  # the list fact of the rules that are asked once all others are
-
-
-@dataclass(frozen=True, slots=True)
-class Controls:
-    """What a user states about findings beside the rules; `today` is what `expires` is compared with."""
-
-    severities: Severities = field(default_factory=dict)
-    baseline: Baseline | None = None
-    writes_baseline: bool = False  # take what is found into it
-    today: date = field(default_factory=date.today)
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +59,7 @@ def judge(
         found = (identity(one.engine, finding) for one in judged for finding in one.findings)
         beyond = (e for e in baseline.entries if not _is_asked(e, files, judged, request, baseline))
         baseline = baseline.updated(found, beyond)
-    return _compared(files, judged, request, baseline, controls.today)
+    return _compared(files, judged, request, baseline, controls.today or date.today())
 
 
 def _without_suppressed(file: ParsedFile, engines: list[J], request: Request) -> list[J]:

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from datetime import date
-from typing import Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from scheduler_reader.value import Origin
+
+if TYPE_CHECKING:
+    from datetime import date
 
 Severity = Literal["error", "warning", "note"]
 Confidence = Literal["high", "medium", "low"]

@@ -12,8 +12,9 @@ from scheduler_reader.assessment import Checked
 from scheduler_reader.errors import UsageError
 from scheduler_reader.gate.baseline import Baseline
 from scheduler_reader.gate.baseline_file import baseline_text, read_baseline
+from scheduler_reader.gate.controls import Controls
 from scheduler_reader.gate.fingerprint import Identity
-from scheduler_reader.gate.judgement import Controls, Judgement, judge
+from scheduler_reader.gate.judgement import Judgement, judge
 from scheduler_reader.parse import parse_command, parse_file
 from scheduler_reader.pipeline import Request, check
 from scheduler_reader.rule_engine.selection import read_selection

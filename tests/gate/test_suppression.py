@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from scheduler_reader.assessment import Checked
-from scheduler_reader.gate.judgement import Controls, Judgement, judge
+from scheduler_reader.gate.controls import Controls
+from scheduler_reader.gate.judgement import Judgement, judge
 from scheduler_reader.parse import parse_text
 from scheduler_reader.pipeline import Request, check
 from scheduler_reader.rule_engine.selection import read_selection
