@@ -55,7 +55,7 @@ def budgets(
     for parsed in engines:
         found = compare_budgets(resolve(parsed, stated), workload, slo)
         if isinstance(found, Unknown):
-            missing.append(f"{parsed.origin.place}: no budgets to compare: {found.reason}")
+            missing.append(f"{parsed.origin}: no budgets to compare: {found.reason}")
         else:
             tables.append(found.value)
     if format is Format.json:

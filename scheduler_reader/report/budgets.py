@@ -26,7 +26,7 @@ def _table(table: BudgetTable) -> dict[str, Any]:
         "workload": table.workload.as_file(),
         "block_size": table.block_size,
         "request_blocks": table.request_blocks,
-        "refused_below": table.refused_below,
+        "least": table.least,
         "right": None if table.right is None else table.right.tokens,
         "budgets": [_budget(one) for one in table.budgets],
     }

@@ -41,16 +41,21 @@ class BudgetTable(NamedTuple):
     slo: Slo
     block_size: int
     request_blocks: int  # of a request of mean length at its end
-    refused_below: int  # vLLM takes no budget smaller than max_num_seqs
+    least: int  # vLLM refuses a smaller budget
+    least_is: str  # the setting that it must not be below
     budgets: tuple[Budget, ...]
 
     @property
     def right(self) -> Budget | None:
         """Of the budgets with the most goodput, the one with the earliest first token.
 
-        None without an objective, and where none meets it.
+        None without an objective, where none meets it, and where more is offered than is served.
         """
-        known = [(one, one.estimate) for one in self.budgets if one.estimate is not None]
+        known = [
+            (one, one.estimate)
+            for one in self.budgets
+            if one.estimate is not None and not one.estimate.saturated
+        ]
         if not self.slo.is_set or not known:
             return None
         most = max(estimate.goodput_requests_per_s for _, estimate in known)
@@ -71,18 +76,18 @@ def compare_budgets(
     sizes: tuple[int, ...] = BUDGETS,
 ) -> Value[BudgetTable]:
     """Every budget with its own capacity plan and simulated run; unknown where no step is."""
-    current, seats = (engine.value(name) for name in ("max_num_batched_tokens", "max_num_seqs"))
+    current, least = engine.value("max_num_batched_tokens"), _least(engine)
     if isinstance(current, Unknown):
         return current
-    if isinstance(seats, Unknown):
-        return seats
+    if isinstance(least, Unknown):
+        return least
     wanted = sorted({*sizes, current.value})
-    tried = [_budget(engine, workload, slo, size) for size in wanted if size >= seats.value]
+    tried = [_budget(engine, workload, slo, size) for size in wanted if size >= least[0]]
     budgets = [one for one in tried if not isinstance(one, Unknown)]
     if not budgets:
         return next(
             (one for one in tried if isinstance(one, Unknown)),
-            Unknown(f"all budgets are below max_num_seqs ({seats.value:,}), which vLLM refuses"),
+            Unknown(f"all budgets are below {least[1]} ({least[0]:,}), which vLLM refuses"),
         )
     block_size = budgets[0].plan.block_size or 0
     length = workload.input_tokens.mean + workload.output_tokens.mean
@@ -92,10 +97,28 @@ def compare_budgets(
         slo=slo,
         block_size=block_size,
         request_blocks=ceil(length / block_size) if block_size else 0,
-        refused_below=seats.value if wanted[0] < seats.value else 0,
+        least=least[0],
+        least_is=least[1],
         budgets=tuple(budgets),
     )
     return Known(table, Origin("derived", "simulated runs"))
+
+
+def _least(engine: ResolvedEngine) -> tuple[int, str] | Unknown:
+    """The smallest budget that vLLM takes, and which setting says so.
+
+    It is max_num_seqs, and without chunks a whole request as well (SchedulerConfig._verify_args,
+    verify_max_model_len from 0.11.1 on).
+    """
+    chunks = engine.value("enable_chunked_prefill")
+    is_whole = not isinstance(chunks, Unknown) and chunks.value is False
+    found = []
+    for name in ("max_num_seqs", "max_model_len") if is_whole else ("max_num_seqs",):
+        value = engine.value(name)
+        if isinstance(value, Unknown):
+            return value
+        found.append((int(value.value), name))
+    return max(found)
 
 
 def _budget(engine: ResolvedEngine, workload: Workload, slo: Slo, tokens: int) -> Budget | Unknown:

@@ -76,8 +76,19 @@ def test_a_budget_that_leaves_no_blocks_does_not_start(served: Served) -> None:
 
 def test_budgets_that_vllm_refuses_are_left_out(served: Served) -> None:
     found = table(served, "meta-llama/Llama-3.1-8B-Instruct --max-num-seqs 1024", Slo())
-    assert found.refused_below == 1024
+    assert (found.least, found.least_is) == (1024, "max_num_seqs")
     assert found.budgets[0].tokens == 1024
+
+
+def test_without_chunks_a_budget_holds_a_whole_request(served: Served) -> None:
+    found = table(served, f"{MODEL} -tp 2 --no-enable-chunked-prefill", Slo())
+    assert (found.least, found.least_is) == (8192, "max_model_len")
+    assert [one.tokens for one in found.budgets] == [8192, 16384]
+
+
+def test_no_budget_is_right_for_more_than_can_be_served(served: Served) -> None:
+    load = LOAD.replaced({"protocol": "open-loop", "rate": 500.0, "concurrency": None})
+    assert table(served, f"{MODEL} -tp 2", Slo(ttft_ms=500), load).right is None
 
 
 def test_an_objective_nobody_can_keep_has_no_right_budget(served: Served) -> None:

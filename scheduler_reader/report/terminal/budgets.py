@@ -9,7 +9,7 @@ from scheduler_reader.knowledge.gpus import GIB
 from scheduler_reader.report import wording
 from scheduler_reader.report.terminal.blocks import Block, Columns, heading, paragraph
 from scheduler_reader.report.terminal.layout import Layout
-from scheduler_reader.simulate.budgets import Budget, BudgetTable
+from scheduler_reader.simulate.budgets import BUDGETS, Budget, BudgetTable
 from scheduler_reader.value import Known
 
 if TYPE_CHECKING:
@@ -51,10 +51,10 @@ def _blocks(table: BudgetTable) -> Iterator[Block]:
     rows += [tuple((cell, "") for cell in _row(one, table)) for one in table.budgets]
     yield Columns(tuple(rows), "r" * len(HEAD))
     yield paragraph(_answer(table), hang=2)
-    if table.refused_below:
+    if table.budgets[0].tokens > min(BUDGETS):
         yield paragraph(
-            f"Budgets below max_num_seqs ({table.refused_below:,}) are refused by vLLM: lower "
-            "max_num_seqs to see them.",
+            f"Budgets below {table.least_is} ({table.least:,}) are refused by vLLM: lower it to see "
+            "them.",
             hang=2,
         )
 
@@ -86,10 +86,15 @@ def _answer(table: BudgetTable) -> str:
             "* as configured.  Which budget is right depends on the latency it has to keep: give "
             "--slo-itl-ms, --slo-ttft-ms or --slo-tpot-ms."
         )
+    if any(one.estimate is not None and one.estimate.saturated for one in table.budgets):
+        return (
+            "* as configured.  More is offered than these budgets serve: no objective can be kept."
+        )
     right = table.right
-    if right is None:
+    if right is None or right.estimate is None:
         return "* as configured.  No budget keeps the objectives: the step is too long without prompts."
+    kept = right.estimate.goodput_requests_per_s / right.estimate.requests_per_s
     return (
         f"* as configured.  Right for these objectives: {right.tokens:,}, the earliest first token "
-        "of the budgets with the most goodput."
+        f"of the budgets with the most goodput; {kept:.0%} of the requests keep them."
     )
