@@ -19,6 +19,7 @@ COMMANDS = {
     "parse": ("parse", "parse"),
     "simulate": ("simulate", "simulate"),
     "tune": ("tune", "tune"),
+    "calibrate": ("calibrate", "calibrate"),
     "upgrade": ("upgrade", "upgrade"),
     "compat": ("compat", "compat"),
     "budgets": ("budgets", "budgets"),

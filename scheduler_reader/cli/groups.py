@@ -19,6 +19,7 @@ from scheduler_reader.workload import Slo, Workload
 if TYPE_CHECKING:
     from scheduler_reader.cli.output import Outputs
     from scheduler_reader.gate.controls import Controls
+    from scheduler_reader.knowledge.calibration import Calibration
     from scheduler_reader.parse.source import ParsedEngine
     from scheduler_reader.pipeline import Request
     from scheduler_reader.policy import Policy
@@ -34,6 +35,7 @@ class Target(NamedTuple):
     offline: options.Offline = False
     model_config: options.ModelConfig = None
     hub: options.Hub = False
+    calibration: options.CalibrationFile = None
     profile: options.Profile = None  # read with the settings file, before all options
 
     def read(self, context: Any, vllm_version: str | None = None) -> ResolveOptions:
@@ -49,8 +51,16 @@ class Target(NamedTuple):
             gpu_memory_used_gib=self.gpu_memory_used_gib or 0.0,
             offline=self.offline,
             model_config=existing(self.model_config, place),
+            calibration=self._constants(),
             origins=stated,
         )
+
+    def _constants(self) -> Calibration | None:
+        if self.calibration is None:
+            return None
+        from scheduler_reader.knowledge.calibration import read_calibration
+
+        return read_calibration(self.calibration)
 
     def fetched(self, target: ResolveOptions, engines: Iterable[ParsedEngine]) -> ResolveOptions:
         """With `--hub`, the target and the facts of the engines' models; as it is otherwise."""

@@ -102,6 +102,15 @@ Rate = Annotated[
         rich_help_panel=LOAD,
     ),
 ]
+CalibrationFile = Annotated[
+    Path | None,
+    typer.Option(
+        "--calibration",
+        metavar="FILE",
+        help="Constants fitted to your own runs: see calibrate.",
+        rich_help_panel=TARGET,
+    ),
+]
 AcceptanceLength = Annotated[
     float | None,
     typer.Option(

@@ -7,7 +7,11 @@ from dataclasses import replace
 from scheduler_reader.knowledge.gpus import Gpu
 from scheduler_reader.knowledge.models import ModelFacts
 from scheduler_reader.performance.efficiency import Efficiency, efficiency_of
-from scheduler_reader.performance.host import host_memory_fraction, host_overhead
+from scheduler_reader.performance.host import (
+    frontend_seconds,
+    host_memory_fraction,
+    host_overhead,
+)
 from scheduler_reader.performance.kernels import (
     ACTIVATION_BYTES,
     Collectives,
@@ -73,7 +77,7 @@ def _speculation(
         host = draft.host._replace(step_s=drafts.draft_s, sequence_s=0.0)
         draft = replace(draft, gemms=(*draft.gemms, *joined), host=host)
     undrafted = None
-    if drafts.stops_async:
+    if drafts.stops_async and engine.calibration is None:
         undrafted = host_overhead(engine.release, True, parallel.tensor)
     return Speculation(
         drafts.method,
@@ -92,6 +96,8 @@ def _build(
     table = efficiency_of(gpu)
     stored = weight_format(gpu, model.quantization, method)
     is_eager = is_on(engine, "enforce_eager")
+    host = host_overhead(engine.release, is_on(engine, "async_scheduling"), parallel.tensor)
+    calibrated = engine.calibration
     output = Product(model.vocab_size / parallel.tensor, model.hidden_size, 1, "output")
     return StepModel(
         gemms=tuple(
@@ -105,12 +111,14 @@ def _build(
             for layers in attention_layers(model, parallel.tensor)
         ),
         collectives=_collectives(model, gpu, parallel.tensor, table, is_eager),
-        host=host_overhead(engine.release, is_on(engine, "async_scheduling"), parallel.tensor),
+        host=host if calibrated is None else host.calibrated(calibrated),
         layers=model.layers,
         is_eager=is_eager,
         capture_sizes=_capture_sizes(engine, is_eager),
         batches_in_flight=parallel.pipeline,
         spread=table.spread[_certainty(model, stored, table.gpu == gpu.name)],
+        frontend_s=calibrated.request_ms * 1e-3 if calibrated else frontend_seconds(),
+        kernel_scale=calibrated.kernel_scale if calibrated else 1.0,
         not_modeled=left_out(engine, model, parallel, table, stored),
         activation_token_s=activation_bytes(model, parallel.tensor)
         / (

@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 
 from scheduler_reader.data import documents
 from scheduler_reader.errors import DataError
+from scheduler_reader.knowledge.calibration import Calibration
 from scheduler_reader.knowledge.versions import Release
 
 
@@ -19,6 +20,10 @@ class HostOverhead(NamedTuple):
     step_s: float
     sequence_s: float
     launch_layer_s: float
+
+    def calibrated(self, by: Calibration) -> HostOverhead:
+        """With the time of a step and of a sequence that were fitted to measurements."""
+        return self._replace(step_s=by.step_us * 1e-6, sequence_s=by.sequence_us * 1e-6)
 
 
 def host_overhead(release: Release, is_async: bool, ranks: int) -> HostOverhead:

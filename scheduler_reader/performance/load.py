@@ -15,7 +15,6 @@ from scheduler_reader.performance.estimate import (
     PerformanceEstimate,
     StepShares,
 )
-from scheduler_reader.performance.host import frontend_seconds
 from scheduler_reader.performance.steady import Demand, OperatingPoint, Replica
 from scheduler_reader.performance.step import StepModel
 from scheduler_reader.performance.tails import WaitingTime, poisson_within, queue_wait
@@ -52,6 +51,10 @@ class Load(NamedTuple):
     def gaps(self) -> float:
         return self.replica.demand.output_tokens - 1
 
+    @property
+    def frontend_s(self) -> float:
+        return self.replica.step.frontend_s
+
     def _tpot_s(self, point: OperatingPoint) -> float:
         return point.itl_s / self.replica.step.acceptance
 
@@ -66,15 +69,15 @@ class Load(NamedTuple):
         point = replica.flow(residents)
         # Between two requests a client is nowhere in the engine.
         if clients <= self.seats:
-            residents = clients / (1 + frontend_seconds() / point.residence_s)
+            residents = clients / (1 + self.frontend_s / point.residence_s)
             point = replica.flow(residents)
-        away = point.requests_per_s * frontend_seconds()
+        away = point.requests_per_s * self.frontend_s
         queued = max(0.0, clients - away - residents)
         queue_s = queued / point.requests_per_s
         burst = self._burst(residents, together)
         waiting = WaitingTime(
             *burst,
-            shift=frontend_seconds() + (1 - preempted) * queue_s + point.prefill_s,
+            shift=self.frontend_s + (1 - preempted) * queue_s + point.prefill_s,
             scale=point.prefill_wait_s,
         )
         tpot_s = self._tpot_s(point) + (preempted * queue_s / self.gaps if self.gaps else 0.0)
@@ -95,12 +98,12 @@ class Load(NamedTuple):
         capacity = full.requests_per_s
         backlog_s = self.workload.num_requests / self.replicas / 2
         late_s = backlog_s * max(0.0, 1 / capacity - 1 / offered)
-        shift = frontend_seconds() + late_s
+        shift = self.frontend_s + late_s
         served = min(offered, NEAR_CAPACITY * capacity)
         is_sustained = offered < capacity * (1 + replica.step.spread)
         point = self._serving(served) if is_sustained else None
         if point is None:
-            first_s = frontend_seconds() + full.prefill_s
+            first_s = self.frontend_s + full.prefill_s
             waiting = _growing(first_s, late_s + full.prefill_wait_s)
             late = late_s * capacity
             return self._estimate(
@@ -164,7 +167,7 @@ class Load(NamedTuple):
         rest = (residents - 1) * prompt
         room = min(replica.room(beside), rest) if rest > 0 else prompt
         step_s = replica.mixed_seconds(min(beside, residents - 1), room)
-        first_s = frontend_seconds() + prompt / min(prompt, replica.room(0)) * (
+        first_s = self.frontend_s + prompt / min(prompt, replica.room(0)) * (
             replica.mixed_seconds(0, min(prompt, replica.room(0)))
         )
         steps = max(1.0, rest / room)

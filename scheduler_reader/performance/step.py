@@ -98,6 +98,8 @@ class StepModel:
     spread: float
     not_modeled: tuple[str, ...]
     activation_token_s: float = 0.0  # of a layer's small kernels
+    frontend_s: float = 0.0  # of a request before its first token, outside the engine
+    kernel_scale: float = 1.0  # of all kernels, as calibrated
     streamed_s: float = 0.0  # weights that a step reads from host memory
     speculation: Speculation | None = None
     token_unit: float = 1.0  # tokens that one token of a caller stands for
@@ -193,6 +195,9 @@ class StepModel:
         if self._is_launched(tokens):
             launches = self.layers * self.host.launch_layer_s
             host += max(0.0, launches - memory - compute - communication)
+        memory, compute, communication = (
+            part * self.kernel_scale for part in (memory, compute, communication)
+        )
         if self.speculation is not None:
             host += self.speculation.step_s
             drafted = _drafted(self.speculation, decode_seqs, decode_context_tokens, given, copies)

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
+from scheduler_reader.knowledge.calibration import Calibration
 from scheduler_reader.knowledge.gpus import Gpu
 from scheduler_reader.knowledge.models import ModelFacts
 from scheduler_reader.knowledge.versions import Release
@@ -62,6 +63,7 @@ class ResolvedEngine:
     assumptions: tuple[str, ...]
     engine_origin: Origin = NOT_RESOLVED
     model_runner: Value[str] = NO_RUNNER  # V1 or V2
+    calibration: Calibration | None = None
     # What an engine or model runner that an environment variable forces does not support.
     unsupported: Value[str | None] = NOTHING_FORCED
 

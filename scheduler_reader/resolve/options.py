@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from scheduler_reader.knowledge.calibration import Calibration
 from scheduler_reader.value import Origin
 
 
@@ -26,6 +27,7 @@ class ResolveOptions:
     hub_models: Mapping[tuple[str, str | None], Path] = field(
         default_factory=dict
     )  # by id, revision
+    calibration: Calibration | None = None  # constants fitted to the user's own measurements
     origins: Mapping[str, Origin] = field(default_factory=dict)  # of those in a settings file
 
     def origin(self, name: str) -> Origin:

@@ -44,6 +44,8 @@ def resolve(parsed: ParsedEngine, options: ResolveOptions | None = None) -> Reso
         assumptions.append(
             f"the model is taken for a decoder that generates text: {case.model.reason}"
         )
+    if options.calibration is not None:
+        assumptions.append(options.calibration.sentence)
     settle(case)
     engine, engine_origin = _engine(case.settled["engine"], assumptions)
     return ResolvedEngine(
@@ -60,6 +62,7 @@ def resolve(parsed: ParsedEngine, options: ResolveOptions | None = None) -> Reso
         assumptions=tuple(assumptions),
         engine_origin=engine_origin,
         model_runner=case.settled["model_runner"],
+        calibration=options.calibration,
         unsupported=unsupported_by_forced(case),
     )
 

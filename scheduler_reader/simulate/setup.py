@@ -8,7 +8,6 @@ from typing import Any, NamedTuple
 from scheduler_reader.capacity.plan import CapacityPlan
 from scheduler_reader.knowledge.versions import Release
 from scheduler_reader.performance.build import build_step_model
-from scheduler_reader.performance.host import frontend_seconds
 from scheduler_reader.performance.settings import optional, parallelism
 from scheduler_reader.performance.step import StepModel
 from scheduler_reader.resolve.engine import ResolvedEngine
@@ -63,7 +62,7 @@ def set_up(engine: ResolvedEngine, plan: CapacityPlan, workload: Workload) -> Va
         step_model=step.value.accepting(workload.acceptance_length),
         workload=share,
         replicas=parallel.value.data,
-        frontend_s=frontend_seconds(),
+        frontend_s=step.value.frontend_s,
         notes=_notes(engine, step.value.accepting(workload.acceptance_length), parallel.value.data),
     )
     return Known(setup, Origin("derived", "resolved settings and capacity plan"))
