@@ -136,8 +136,8 @@ def _predicted(
     return case._replace(
         predicted=_times(estimate),
         remark=next((note for note in estimate.not_modeled if "not simulated" in note), ""),
-        low=estimate.low and _times(estimate.low),
-        high=estimate.high and _times(estimate.high),
+        low=_times(estimate.low) if estimate.low else None,
+        high=_times(estimate.high) if estimate.high else None,
     )
 
 
