@@ -12,7 +12,8 @@ from scheduler_reader.rule_engine.finding import SuppressionIssue
 COMMENT = re.compile(
     r"(?P<verb>ignore(?:-file)?)\s*\[(?P<codes>[^\]]{1,500})\]\s*[-:,–—]*\s*(?P<reason>.*)"
 )
-ENTRY = re.compile(r"\s*(?P<codes>[A-Za-z]+\d*(?:[\s,]+[A-Za-z]+\d+)*)\s*(?::(?P<reason>.*))?")
+WORD = r"(?:[A-Za-z]+\d+|[A-Z]{2,}(?!\w))"  # a code, or its beginning in capitals
+ENTRY = re.compile(rf"\s*(?P<codes>{WORD}(?:[\s,]+{WORD})*)\s*(?::(?P<reason>.*))?")
 CODE = re.compile(r"[A-Z]+\d*")
 
 

@@ -22,7 +22,7 @@ from scheduler_reader.parse.yaml_nodes import compose, entries, place
 
 MAX_REMARKS = 1_000  # of one file
 ANNOTATION = f"{MARK}/ignore"
-COMMENT = re.compile(rf"(?:[#;/*]|\s)*{MARK}:\s*(?P<text>.*?)\s*(?:\*/)?\s*")
+COMMENT = re.compile(rf"[#;/*\s]*{MARK}:(?P<text>.*)")
 BETWEEN = re.compile(r"\s*(?:(?:[#;*]|//|/\*).*|---.*)?")  # lines between a comment and its object
 
 Comment = tuple[int, int, str]  # line and column from 1, and the text with its marker
@@ -64,7 +64,8 @@ def _of_comments(found: list[Comment], file: InputFile) -> tuple[Remark, ...]:
         if not lines[line - 1][: column - 1].strip():  # alone in its line: about what follows
             blocks = blocks or _blocks(lines)
             block = blocks[line - 1]
-        remarks.append(Remark("comment", match["text"], file.origin(line, column), *block))
+        said = match["text"].strip().removesuffix("*/").rstrip()
+        remarks.append(Remark("comment", said, file.origin(line, column), *block))
     if len(remarks) > MAX_REMARKS:
         message = f"has {len(remarks):,} remarks to {MARK}; more than {MAX_REMARKS:,} are not read"
         raise InputError(message, file.origin())

@@ -75,9 +75,11 @@ def test_without_a_remark_all_count() -> None:
             [("FLG002", "all of it")],
         ),
         (
-            {"annotation": '\n  annotations: {sched-reader/ignore: "FLG001: a; b; FLG002: c"}'},
+            {
+                "annotation": '\n  annotations: {sched-reader/ignore: "FLG001: a; b: d; MEM, FLG002: c"}'
+            },
             [],
-            [("FLG001", "a; b"), ("FLG002", "c")],
+            [("FLG001", "a; b: d"), ("FLG002", "c")],
         ),
     ],
 )
