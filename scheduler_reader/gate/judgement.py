@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import date
+from pathlib import Path
 from typing import Generic
 
 from scheduler_reader.capacity import plan_capacity
@@ -24,7 +25,7 @@ from scheduler_reader.rule_engine.finding import (
     Suppression,
     SuppressionIssue,
 )
-from scheduler_reader.rule_engine.selection import known_codes
+from scheduler_reader.rule_engine.selection import Selection, known_codes
 from scheduler_reader.value import Unknown
 from scheduler_reader.workload import DEFAULT_WORKLOAD
 
@@ -55,11 +56,11 @@ def judge(
     baseline = controls.baseline
     if baseline is None:
         return Judgement(tuple(judged))
+    scope = _scope(files, judged, request, baseline)
     if controls.writes_baseline:
         found = (identity(one.engine, finding) for one in judged for finding in one.findings)
-        beyond = (e for e in baseline.entries if not _is_asked(e, files, judged, request, baseline))
-        baseline = baseline.updated(found, beyond)
-    return _compared(files, judged, request, baseline, controls.today or date.today())
+        baseline = baseline.updated(found, (e for e in baseline.entries if not scope.has(e)))
+    return _compared(judged, baseline, scope, controls.today or date.today())
 
 
 def _without_suppressed(file: ParsedFile, engines: list[J], request: Request) -> list[J]:
@@ -108,13 +109,7 @@ def _by_gravity(engine: J, severities: Severities) -> J:
     return replace(engine, findings=findings, suppressed=accepted)
 
 
-def _compared(
-    files: Sequence[ParsedFile],
-    engines: Sequence[J],
-    request: Request,
-    baseline: Baseline,
-    today: date,
-) -> Judgement[J]:
+def _compared(engines: Sequence[J], baseline: Baseline, scope: _Scope, today: date) -> Judgement[J]:
     """The engines without the findings that the baseline knows."""
     known: Mapping[Identity, Entry] = {entry.identity: entry for entry in baseline.entries}
     found: Counter[Identity] = Counter()
@@ -133,9 +128,7 @@ def _compared(
             suppression = Suppression("baseline", reason, baseline.place(entry), entry.expires)
             accepted.append(Suppressed(finding, suppression))
         judged.append(divided(engine, counting, accepted))
-    asked = [
-        entry for entry in baseline.entries if _is_asked(entry, files, judged, request, baseline)
-    ]
+    asked = [entry for entry in baseline.entries if scope.has(entry)]
     return Judgement(
         tuple(judged),
         baseline,
@@ -144,25 +137,35 @@ def _compared(
     )
 
 
-def _is_asked(
-    entry: Entry,
-    files: Sequence[ParsedFile],
-    engines: Sequence[J],
-    request: Request,
-    baseline: Baseline,
-) -> bool:
-    """Whether this run says something about an entry: it read the file and evaluated the rule.
+@dataclass(frozen=True, slots=True)
+class _Scope:
+    """What a run says something about: the files it read, and the rules that had an answer."""
 
-    Of a file that is not there any more, nothing is found.
-    """
-    path, _, code, _ = entry.identity
-    if not request.rules.wants(code):
-        return False
-    if not any(baseline.path_from_here(file.path) == path for file in files):
-        return not path.startswith("<") and not (baseline.path.parent / path).exists()
-    return not any(
-        rule.code == code
+    folder: Path
+    paths: frozenset[str]
+    unanswered: frozenset[tuple[str, str]]  # path and code
+    rules: Selection
+
+    def has(self, entry: Entry) -> bool:
+        """Whether the run would find an entry's finding; of a file that is gone, nothing is found."""
+        path, _, code, _ = entry.identity
+        if not self.rules.wants(code) or (path, code) in self.unanswered:
+            return False
+        is_gone = not path.startswith("<") and not (self.folder / path).exists()
+        return path in self.paths or is_gone
+
+
+def _scope(
+    files: Sequence[ParsedFile], engines: Sequence[J], request: Request, baseline: Baseline
+) -> _Scope:
+    unanswered = {
+        (baseline.path_from_here(path), rule.code)
         for engine in engines
-        if baseline.path_from_here(engine.engine.parsed.origin.path or "") == path
+        if (path := engine.engine.parsed.origin.path)
         for rule in engine.not_evaluated
-    )
+    }
+    read = {file.path for file in files}
+    for engine in engines:  # the files that --config names
+        read |= {entry.origin.path for entry in engine.engine.parsed.config if entry.origin.path}
+    paths = map(baseline.path_from_here, read)
+    return _Scope(baseline.path.parent, frozenset(paths), frozenset(unanswered), request.rules)

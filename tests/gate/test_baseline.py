@@ -39,7 +39,7 @@ def judged(
     writes: bool = False,
     request: Request = REQUEST,
 ) -> Judgement[Checked]:
-    paths = sorted((folder / "deploy").iterdir())
+    paths = sorted(path for path in (folder / "deploy").iterdir() if path.is_file())
     files = [parse_file(str(path)) for path in paths]
     found = [check(engine, request) for file in files for engine in file.readable]
     known = read_baseline(baseline) if baseline.exists() else Baseline(baseline)
@@ -192,3 +192,14 @@ def test_what_is_no_file_has_the_same_name_from_everywhere(tmp_path: Path) -> No
     assert [entry.identity for entry in written.entries] == [
         Identity("<command line>", "", "FLG001", "--zzz")
     ]
+
+
+def test_a_finding_of_the_config_file_can_be_fixed(folder: Path) -> None:
+    config = folder / "deploy" / "conf" / "vllm.yaml"
+    config.parent.mkdir()
+    (folder / "deploy" / "serve.yaml").rename(config)
+    (folder / "deploy" / "serve.sh").write_text("vllm serve m --config conf/vllm.yaml\n")
+    judged(folder, folder / "known.yaml", writes=True)
+    assert "path: deploy/conf/vllm.yaml" in (folder / "known.yaml").read_text()
+    config.write_text(SERVED)
+    assert len(judged(folder, folder / "known.yaml").fixed) == 2
