@@ -26,9 +26,11 @@ from scheduler_reader.value import Unknown
 from scheduler_reader.workload import Slo
 
 # How far a constant may be from its shipped value: the standard deviation of its logarithm.
-PRIORS = {"step_us": 0.7, "sequence_us": 1.0, "request_ms": 0.7, "kernel_scale": 0.15}
+PRIORS = {"step_us": 0.5, "sequence_us": 1.0, "request_ms": 0.7, "kernel_scale": 0.15}
 # How exactly the model can follow a run, the same way: TTFT hangs on how a burst happens to fall.
-NOISE = {"tpot_ms": 0.02, "ttft_mean_ms": 0.15, "output_tokens_per_s": 0.02}
+NOISE = {"tpot_ms": 0.03, "ttft_mean_ms": 0.2, "output_tokens_per_s": 0.03}
+# Beyond so many of those a deviation is something else than a constant, and counts ever less (Cauchy).
+FAR_OFF = 3.0
 ROUNDS = 5
 SLOPE_STEP = 0.1
 FARTHEST = 1.0  # move of a logarithm in one round
@@ -56,13 +58,14 @@ def calibrate(engine: ResolvedEngine, runs: Sequence[Run]) -> Fit:
     cases = [(run, plan_capacity(engine, run.workload)) for run in runs]
     point = dict.fromkeys(PRIORS, 0.0)
     before = offs = _errors(engine, shipped, cases, is_run=True)
-    matrix = _normal(_slopes(engine, shipped, point, cases))
+    matrix: list[list[float]] = []
     for _ in range(ROUNDS):
-        slopes = _slopes(engine, shipped, point, cases)
-        matrix = _normal(slopes)
+        slopes, residuals = _slopes(engine, shipped, point, cases), _scaled(offs)
+        weights = _weights(residuals)
+        matrix = _normal(slopes, weights)
+        pulls = list(zip(slopes, residuals, weights, strict=True))
         target = [
-            -point[name] / PRIORS[name] ** 2
-            - sum(s[name] * r for s, r in zip(slopes, _scaled(offs), strict=True))
+            -point[name] / PRIORS[name] ** 2 - sum(w * s[name] * r for s, r, w in pulls)
             for name in PRIORS
         ]
         move = dict(zip(PRIORS, _solve(matrix, target), strict=True))
@@ -131,7 +134,13 @@ def _scaled(errors: Sequence[Errors]) -> list[float]:
 
 def _cost(point: Mapping[str, float], errors: Sequence[Errors]) -> float:
     held = sum((at / PRIORS[name]) ** 2 for name, at in point.items())
-    return held + sum(residual**2 for residual in _scaled(errors))
+    return held + sum(
+        FAR_OFF**2 * log(1 + (residual / FAR_OFF) ** 2) for residual in _scaled(errors)
+    )
+
+
+def _weights(residuals: Sequence[float]) -> list[float]:
+    return [1 / (1 + (residual / FAR_OFF) ** 2) for residual in residuals]
 
 
 def _slopes(
@@ -148,10 +157,10 @@ def _slopes(
     return slopes
 
 
-def _normal(slopes: Sequence[Mapping[str, float]]) -> list[list[float]]:
+def _normal(slopes: Sequence[Mapping[str, float]], weights: Sequence[float]) -> list[list[float]]:
     return [
         [
-            sum(slope[row] * slope[column] for slope in slopes)
+            sum(w * slope[row] * slope[column] for slope, w in zip(slopes, weights, strict=True))
             + (1 / PRIORS[row] ** 2 if row == column else 0.0)
             for column in PRIORS
         ]

@@ -54,12 +54,12 @@ def test_the_constants_behind_three_runs_are_found(served, measured):
     # Host time of a step and speed of kernels differ little in what they do to runs like these; a
     # step's is held at half of what it was, and kernels take it over.
     assert fit.fitted.kernel_scale == pytest.approx(TRUE.kernel_scale, rel=0.1)
-    assert fit.fitted.request_ms == pytest.approx(TRUE.request_ms, rel=0.25)
+    assert 1.5 * fit.shipped.request_ms < fit.fitted.request_ms < 1.1 * TRUE.request_ms
     assert fit.determined["step_us"] < 0.2
     for before, after in zip(fit.before, fit.after, strict=True):
         assert abs(before["tpot_ms"]) > 0.1 and abs(before["output_tokens_per_s"]) > 0.1
         assert abs(after["tpot_ms"]) < 0.02 and abs(after["output_tokens_per_s"]) < 0.02
-        assert abs(after["ttft_mean_ms"]) < 0.12 < abs(before["ttft_mean_ms"])
+        assert abs(after["ttft_mean_ms"]) < 0.5 * abs(before["ttft_mean_ms"])
     assert fit.determined["kernel_scale"] > 0.6
     assert fit.fitted.fitted_on == (
         "3 runs of meta-llama/Llama-3.1-8B-Instruct, 1 x NVIDIA H100 SXM 80 GB, vLLM 0.18.0"
@@ -71,6 +71,16 @@ def test_one_run_leaves_what_it_does_not_tell(served, measured):
     assert fit.determined["sequence_us"] < 0.1  # one sequence a step: 2 us of 7 ms
     assert fit.fitted.sequence_us == pytest.approx(fit.shipped.sequence_us, rel=0.1)
     assert abs(fit.after[0]["tpot_ms"]) < 0.01
+
+
+def test_a_run_that_no_constant_explains_hardly_counts(served, measured):
+    one, two, odd = measured(1, 16, 4)
+    alone = calibrate(served(LLAMA_8B)[0], [one, two])
+    odd = odd._replace(measured={name: 3 * value for name, value in odd.measured.items()})
+    with_it = calibrate(served(LLAMA_8B)[0], [one, two, odd])
+    for kept, disturbed in zip(alone.after, with_it.after, strict=False):
+        assert disturbed["tpot_ms"] == pytest.approx(kept["tpot_ms"], abs=0.03)
+    assert with_it.after[2]["tpot_ms"] < -0.5  # and it is shown
 
 
 def test_a_load_that_is_not_served_cannot_be_fitted(served):
