@@ -116,7 +116,7 @@ def _build(
         is_eager=is_eager,
         capture_sizes=_capture_sizes(engine, is_eager),
         batches_in_flight=parallel.pipeline,
-        spread=table.spread[_certainty(model, stored, table.gpu == gpu.name)],
+        spread=table.spread[_certainty(model, stored, gpu, table)],
         frontend_s=calibrated.request_ms * 1e-3 if calibrated else frontend_seconds(),
         kernel_scale=calibrated.kernel_scale if calibrated else 1.0,
         not_modeled=left_out(engine, model, parallel, table, stored),
@@ -235,11 +235,18 @@ def _peak(gpu: Gpu, math: str) -> float | None:
     return gpu.flops_per_s.get(math) or gpu.flops_per_s.get("float16")
 
 
-def _certainty(model: ModelFacts, stored: WeightFormat, is_measured: bool) -> str:
+def _certainty(model: ModelFacts, stored: WeightFormat, gpu: Gpu, table: Efficiency) -> str:
     """Which spread of the efficiency table applies."""
-    if model.is_moe or model.uses_mla or model.is_hybrid or stored.rough is not None:
+    if model.uses_mla or model.is_hybrid:
         return "rough"
-    return "measured" if is_measured else "other_gpu"
+    if model.is_moe:
+        is_mxfp4 = model.quantization is not None and model.quantization.method == "mxfp4"
+        is_alike = gpu.flops_per_s.get("bfloat16", 0.0) >= 0.99 * table.flops_per_s
+        is_compared = gpu.capability == (9, 0) and (is_mxfp4 or stored.fit == "fp8_block")
+        return "mixture" if is_alike and is_compared else "rough"
+    if stored.rough is not None:
+        return "rough"
+    return "measured" if table.gpu == gpu.name else "other_gpu"
 
 
 def _streamed_seconds(engine: ResolvedEngine, gpu: Gpu, step: StepModel) -> float:

@@ -143,6 +143,17 @@ def test_another_gpu_is_scaled_and_less_certain(small, step_of):
     assert any("h100-sxm" in note for note in a100.not_modeled)
 
 
+def test_mixtures_are_as_certain_as_the_runs_they_were_compared_with(step_of):
+    model, other = "openai/gpt-oss-120b -tp 2", "Qwen/Qwen3-30B-A3B"
+    spreads = [
+        step_of(model, gpu="h100-sxm").spread,
+        step_of(model, gpu="h200").spread,
+        step_of(model, gpu="a100-sxm-80gb").spread,
+        step_of(other, gpu="h100-sxm").spread,  # experts in bfloat16: no public run
+    ]
+    assert spreads == [0.2, 0.2, 0.35, 0.35]
+
+
 def test_an_unknown_model_has_no_step_time(served):
     engine, _ = served("acme/never-heard-of-1b")
     model = build_step_model(engine)
