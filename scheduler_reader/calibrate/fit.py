@@ -1,8 +1,8 @@
 """Least squares of the host constants, with the shipped ones as what is believed beforehand.
 
 Each constant is fitted by its logarithm and held near its shipped value as firmly as that is known
-(`PRIORS`), so one run moves what it determines and leaves the rest.  Gauss-Newton: how far a run
-is off comes from its simulation, how a constant moves it from the closed form.
+(`PRIORS`), so one run moves what it determines and leaves the rest.  Gauss-Newton, each run simulated
+with every set of constants.
 """
 
 from __future__ import annotations
@@ -17,7 +17,6 @@ from scheduler_reader.capacity import plan_capacity
 from scheduler_reader.capacity.plan import CapacityPlan
 from scheduler_reader.errors import UsageError
 from scheduler_reader.knowledge.calibration import Calibration
-from scheduler_reader.performance import operating_estimate
 from scheduler_reader.performance.build import build_step_model
 from scheduler_reader.performance.estimate import PerformanceEstimate
 from scheduler_reader.resolve.engine import ResolvedEngine
@@ -31,8 +30,8 @@ PRIORS = {"step_us": 0.5, "sequence_us": 1.0, "request_ms": 0.7, "kernel_scale":
 NOISE = {"tpot_ms": 0.03, "ttft_mean_ms": 0.2, "output_tokens_per_s": 0.03}
 # Beyond so many of those a deviation is something else than a constant, and counts ever less (Cauchy).
 FAR_OFF = 3.0
-ROUNDS = 5
-SLOPE_STEP = 0.1
+ROUNDS = 8
+SLOPE_STEP = 0.2
 FARTHEST = 1.0  # move of a logarithm in one round
 
 Errors = Mapping[str, float]  # metric → predicted / measured - 1
@@ -57,7 +56,7 @@ def calibrate(engine: ResolvedEngine, runs: Sequence[Run]) -> Fit:
     shipped = _shipped(engine)
     cases = [(run, plan_capacity(engine, run.workload)) for run in runs]
     point = dict.fromkeys(PRIORS, 0.0)
-    before = offs = _errors(engine, shipped, cases, is_run=True)
+    before = offs = _errors(engine, shipped, cases)
     matrix: list[list[float]] = []
     for _ in range(ROUNDS):
         slopes, residuals = _slopes(engine, shipped, point, cases), _scaled(offs)
@@ -104,15 +103,12 @@ def _moved(shipped: Calibration, point: Mapping[str, float]) -> Calibration:
 _Cases = Sequence[tuple[Run, CapacityPlan]]
 
 
-def _errors(
-    engine: ResolvedEngine, constants: Calibration, cases: _Cases, *, is_run: bool
-) -> list[Errors]:
-    """How far each run's prediction is off; by simulation, or in closed form."""
-    predict = simulated_estimate if is_run else operating_estimate
+def _errors(engine: ResolvedEngine, constants: Calibration, cases: _Cases) -> list[Errors]:
+    """How far each run's prediction is off."""
     calibrated = replace(engine, calibration=constants)
     found: list[Errors] = []
     for run, plan in cases:
-        estimate = predict(calibrated, plan, run.workload, Slo())
+        estimate = simulated_estimate(calibrated, plan, run.workload, Slo())
         if isinstance(estimate, Unknown):
             raise UsageError(f"{run.name}: cannot be predicted: {estimate.reason}")
         if estimate.value.saturated:
@@ -146,12 +142,12 @@ def _weights(residuals: Sequence[float]) -> list[float]:
 def _slopes(
     engine: ResolvedEngine, shipped: Calibration, point: Mapping[str, float], cases: _Cases
 ) -> list[dict[str, float]]:
-    """How each residual moves with the logarithm of each constant, in closed form."""
-    base = _scaled(_errors(engine, _moved(shipped, point), cases, is_run=False))
+    """How each residual moves with the logarithm of each constant."""
+    base = _scaled(_errors(engine, _moved(shipped, point), cases))
     slopes: list[dict[str, float]] = [{} for _ in base]
     for name in PRIORS:
         there = _moved(shipped, {**point, name: point[name] + SLOPE_STEP})
-        moved = _scaled(_errors(engine, there, cases, is_run=False))
+        moved = _scaled(_errors(engine, there, cases))
         for slope, after, before in zip(slopes, moved, base, strict=True):
             slope[name] = (after - before) / SLOPE_STEP
     return slopes
@@ -181,7 +177,7 @@ def _better(  # noqa: PLR0917 - the state of one round
     share = min(1.0, FARTHEST / longest) if longest else 1.0
     for _ in range(3):
         there = {name: at + share * move[name] for name, at in point.items()}
-        errors = _errors(engine, _moved(shipped, there), cases, is_run=True)
+        errors = _errors(engine, _moved(shipped, there), cases)
         if _cost(there, errors) < 0.999 * cost:
             return there, errors
         share /= 3

@@ -9,7 +9,7 @@ from scheduler_reader.knowledge.models import ModelFacts
 from scheduler_reader.performance.efficiency import Efficiency
 from scheduler_reader.performance.precision import WeightFormat
 from scheduler_reader.performance.settings import Parallelism, is_on
-from scheduler_reader.performance.speculation import drafting
+from scheduler_reader.performance.speculation import Drafting, drafting
 from scheduler_reader.resolve.engine import ResolvedEngine
 from scheduler_reader.value import Known, Unknown
 
@@ -56,6 +56,10 @@ def setting(engine: ResolvedEngine, name: str) -> Any:
 
 def _drafts(engine: ResolvedEngine, model: ModelFacts) -> tuple[str, ...]:
     found = drafting(engine, model)
+    if isinstance(found, Drafting) and model.is_moe:
+        return (
+            "speculative decoding: drafts of a sequence are taken to need experts of their own",
+        )
     if not isinstance(found, Unknown):
         return ()
     return (f"speculative decoding: {found.reason}; the figures are without it",)

@@ -58,7 +58,7 @@ def test_the_constants_behind_three_runs_are_found(served, measured):
     assert fit.determined["step_us"] < 0.2
     for before, after in zip(fit.before, fit.after, strict=True):
         assert abs(before["tpot_ms"]) > 0.1 and abs(before["output_tokens_per_s"]) > 0.1
-        assert abs(after["tpot_ms"]) < 0.02 and abs(after["output_tokens_per_s"]) < 0.02
+        assert abs(after["tpot_ms"]) < 0.03 and abs(after["output_tokens_per_s"]) < 0.02
         assert abs(after["ttft_mean_ms"]) < 0.5 * abs(before["ttft_mean_ms"])
     assert fit.determined["kernel_scale"] > 0.6
     assert fit.fitted.fitted_on == (
