@@ -179,8 +179,9 @@ class StepModel:
         samples = rows + copies * len(chunks)
         memory, compute, communication = self._tokens(tokens if chunks else self._padded(tokens))
         output = self._samples(samples)
-        communication += self.streamed_s
-        memory += self.layers * max(self.host.layer_s, tokens * self.activation_token_s)
+        memory += self.streamed_s + self.layers * max(
+            self.host.layer_s, tokens * self.activation_token_s
+        )
         if output.is_memory_bound:
             memory += output.seconds
         else:
@@ -212,7 +213,7 @@ class StepModel:
         """Seconds to read the weights of one decode step and `context_tokens` of KV cache once, at
         the full memory bandwidth, by what it yields: no token of a single stream can come faster.
         """
-        read_s = sum(gemm.floor_s for gemm in (*self.gemms, self.output))
+        read_s = self.streamed_s + sum(gemm.floor_s for gemm in (*self.gemms, self.output))
         if self.experts is not None:
             read_s += kernels.expert_weight_seconds(self.experts, 1.0)
         read_s += sum(

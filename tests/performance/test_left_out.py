@@ -68,6 +68,8 @@ def test_weights_in_host_memory_are_read_over_pcie_in_every_step(served):
     # 4 GiB at 0.8 of 64 GB/s: 84 ms
     added_s = offloaded.step_seconds(1, 100) - plain.step_seconds(1, 100)
     assert added_s == pytest.approx(4 * 1024**3 / (0.8 * 64e9), rel=0.01)
+    assert offloaded.bandwidth_floor_s(100) - plain.bandwidth_floor_s(100) == pytest.approx(added_s)
+    assert offloaded.step_parts(1, 100).memory > 0.067  # what a verdict calls reading weights
 
 
 def test_no_more_than_all_weights_are_read(served):
