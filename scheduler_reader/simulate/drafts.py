@@ -40,7 +40,11 @@ class InUnits:
         steps = (arrival.output_tokens - 1) / self._unit + self._carried
         self._carried = steps % 1.0
         prompt = max(1, round(arrival.prompt_tokens / self._unit))
-        return arrival._replace(prompt_tokens=prompt, output_tokens=1 + int(steps))
+        return arrival._replace(
+            prompt_tokens=prompt,
+            output_tokens=1 + int(steps),
+            prefix_tokens=int(arrival.prefix_tokens / self._unit),
+        )
 
     def finished(self, time_s: float) -> None:
         """A request is through at `time_s`."""

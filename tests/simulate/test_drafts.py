@@ -46,6 +46,12 @@ def test_what_is_left_after_whole_steps_goes_to_the_next_request():
     assert units.is_exhausted
 
 
+def test_what_requests_share_is_counted_in_units_too():
+    shared = OpenLoop([Arrival(0, 0.0, 1000, 8, prefix_group=1, prefix_tokens=805)])
+    taken = InUnits(shared, 2.0).take()
+    assert (taken.prompt_tokens, taken.prefix_tokens, taken.prefix_group) == (500, 402, 1)
+
+
 def test_limits_are_counted_in_units(setup):
     config = counted(setup).config
     # 4 sequences x (4 tokens checked - 2.5 that pass) are not there for prompts.
