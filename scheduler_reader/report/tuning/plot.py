@@ -9,6 +9,7 @@ from scheduler_reader.errors import UsageError
 from scheduler_reader.report.simulation.plot import check
 from scheduler_reader.tune.result import Spot, Tuned
 
+WIDE = 5  # the ratio of values from which an axis is logarithmic
 PANELS = (("TTFT", "ttft_p99_ms"), ("ITL", "itl_p99_ms"))
 
 
@@ -22,8 +23,8 @@ def write(path: Path, title: str, tuned: Tuned) -> None:
     figure.suptitle(title)
     for axes, (name, metric) in zip(figure.subplots(1, 2, sharey=True), PANELS, strict=True):
         _draw(axes, tuned.front, metric)
-        axes.set(xscale="log", xlabel=f"{name} p99 (ms)")
-        axes.grid(visible=True, which="both", alpha=0.3)
+        axes.set(xlabel=f"{name} p99 (ms)")
+        axes.grid(visible=True, alpha=0.3)
     figure.axes[0].set(ylabel="output tokens/s")
     figure.axes[0].legend(loc="lower right", fontsize="small")
     metadata: Any = {"Date": None} if path.suffix.lower() == ".svg" else {}
@@ -41,6 +42,7 @@ def _draw(axes: Any, spots: tuple[Spot, ...], metric: str) -> None:
         for spot in spots
         if spot.point.figures.get(metric) is not None
     ]
+    _scale(axes, [x or 0.0 for x, _, _ in known])
     axes.scatter([x for x, _, _ in known], [y for _, y, _ in known], s=18, color="0.6", zorder=2)
     edge = _edge([(x or 0.0, y or 0.0) for x, y, _ in known])
     axes.plot(*zip(*edge, strict=True), color="0.6", linewidth=1, zorder=1)
@@ -51,6 +53,17 @@ def _draw(axes: Any, spots: tuple[Spot, ...], metric: str) -> None:
             axes.scatter(
                 *zip(*chosen, strict=True), s=70, color=colour, marker=marker, label=label, zorder=3
             )
+
+
+def _scale(axes: Any, values: list[float]) -> None:
+    """A logarithmic axis where the values are far apart, with plain numbers on it."""
+    from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
+
+    if values and max(values) > WIDE * min(values) > 0:
+        axes.set_xscale("log")
+        axes.xaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
+        axes.xaxis.set_minor_formatter(NullFormatter())
+    axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,.6g}"))
 
 
 def _edge(points: list[tuple[float, float]]) -> list[tuple[float, float]]:
