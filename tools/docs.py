@@ -1,5 +1,5 @@
-"""Write the generated pages of docs/: rules, options of `vllm serve`, quoted figures, the
-lesson, the agent skill.
+"""Write the generated pages of docs/: rules, options of `vllm serve`, quoted figures, the agent
+skill; and, in pages written by hand, what their commands print.
 
     python tools/docs.py
 
@@ -8,22 +8,24 @@ A test fails where a page is not what this writes.
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 
 from pages.claims import claims_page
+from pages.commands import with_outputs
 from pages.flags import flag_pages
-from pages.lesson import lesson_page
+from pages.lesson import with_corrections
 from pages.rules import rule_pages
 from pages.skill import skill_page
 
 DOCS = Path(__file__).resolve().parent.parent / "docs"
 FOLDERS = ("flags", "rules")  # hold generated pages only
-SINGLE = ("claims.md", "lesson.md", "skill-vllm-scheduler-reader.md")
+SINGLE = ("claims.md", "skill-vllm-scheduler-reader.md")
 
 
 def generated() -> dict[str, str]:
     """Every generated page: path below docs/ → text."""
-    return rule_pages() | flag_pages() | claims_page() | lesson_page() | skill_page()
+    return rule_pages() | flag_pages() | claims_page() | skill_page()
 
 
 def written() -> dict[str, str]:
@@ -45,6 +47,12 @@ def main() -> None:
     for path, text in pages.items():
         (DOCS / path).parent.mkdir(exist_ok=True)
         (DOCS / path).write_text(text, encoding="utf-8")
+    for page in [DOCS.parent / "README.md", *sorted(DOCS.glob("*.md"))]:
+        text = with_corrections(page.read_text(encoding="utf-8"))
+        try:
+            page.write_text(with_outputs(text), encoding="utf-8")
+        except RuntimeError as error:
+            sys.exit(f"{page}: {error}")
 
 
 if __name__ == "__main__":
