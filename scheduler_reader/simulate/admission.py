@@ -54,6 +54,27 @@ class Admission:
         queue.remove(request)
         self._passed_over.discard(request)
 
+    def stays_blocked(self, budget: int) -> bool:
+        """Whether nobody who waits can join a step that has `budget` tokens left beside decodes,
+        nor a later one while blocks only get fewer.
+
+        False where that is not sure: a first chunk gets shorter when what its request finds in the
+        cache does, so what does not fit now may fit later.
+        """
+        queue = self._next_queue()
+        assert queue is not None
+        request = queue.peek()
+        hit = self._kv.lookup(request) if request.computed == 0 else NO_HIT
+        tokens = request.known - request.computed - hit.tokens
+        threshold = self._config.long_prefill_token_threshold
+        is_whole = request.known <= (min(threshold, budget) if threshold else budget)
+        if request.stale or not (is_whole or self._kv.reserves_known or hit is NO_HIT):
+            return False
+        if not self._config.enable_chunked_prefill and tokens > budget:
+            return False
+        first = min(tokens, budget, threshold) if threshold else min(tokens, budget)
+        return not self._kv.fits(request, first, hit, beside_others=True)
+
     def admit(self, batch: Batch, chunk_limit: int, holds_prefill: bool) -> None:
         """Let requests from the head of the queue run until one cannot.
 

@@ -20,6 +20,8 @@ class BlockPool:
         self._references = [0] * num_blocks
         self._content: list[tuple[int, int] | None] = [None] * num_blocks  # (group, key)
         self._index: list[dict[int, list[int]]] = [{} for _ in range(num_groups)]
+        self._watched: frozenset[int] = frozenset()
+        self.is_touched = True  # whether a watched key was found in more or fewer blocks since
 
     @property
     def free(self) -> int:
@@ -29,6 +31,10 @@ class BlockPool:
         """The block with this content that was hashed first, free or in use."""
         blocks = self._index[group].get(key)
         return blocks[0] if blocks else None
+
+    def watch(self, keys: Iterable[int]) -> None:
+        """Note from now on when one of these keys gets a block or loses one."""
+        self._watched, self.is_touched = frozenset(keys), False
 
     def is_free(self, block: int) -> bool:
         return self._references[block] == 0 and block != NULL_BLOCK
@@ -56,6 +62,7 @@ class BlockPool:
         """The block now holds the content `key` and can be found by it."""
         if self._content[block] == (group, key):
             return
+        self.is_touched = self.is_touched or key in self._watched
         self._content[block] = (group, key)
         self._index[group].setdefault(key, []).append(block)
 
@@ -85,6 +92,7 @@ class BlockPool:
         if content is None:
             return
         group, key = content
+        self.is_touched = self.is_touched or key in self._watched
         same = self._index[group][key]
         same.remove(block)
         if not same:

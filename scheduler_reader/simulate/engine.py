@@ -9,6 +9,7 @@ from scheduler_reader.knowledge.versions import Release
 from scheduler_reader.simulate.batch import Batch
 from scheduler_reader.simulate.behaviour import behaviour_of
 from scheduler_reader.simulate.config import EngineConfig, as_run, check, overlap_of
+from scheduler_reader.simulate.quiet import NOT_QUIET, Quiet, can_be_quiet, quiet_steps
 from scheduler_reader.simulate.request import Request
 from scheduler_reader.simulate.scheduler import Scheduler
 
@@ -24,6 +25,8 @@ class Engine:
         behaviour = behaviour_of(release)
         config = as_run(config, behaviour)
         check(config, behaviour, release.name)
+        self._config = config
+        self._can_be_quiet = can_be_quiet(config)
         self.overlap = overlap_of(config, behaviour)
         self.queues_empty_steps = behaviour.queues_empty_steps
         self.scheduler = Scheduler(config, behaviour, self.overlap)
@@ -34,6 +37,19 @@ class Engine:
     def is_full(self) -> bool:
         """Whether the oldest batch must be done before another can be queued."""
         return len(self.in_flight) >= self.overlap.batches_in_flight
+
+    def quiet_steps(self) -> Quiet:
+        """The steps ahead in which all that run decode and nothing else happens."""
+        if not self._can_be_quiet:
+            return NOT_QUIET
+        scheduler = self.scheduler
+        return quiet_steps(
+            self._config, scheduler.running, scheduler.waiting, scheduler.kv, self.in_flight
+        )
+
+    def decode(self, steps: int) -> None:
+        """Make quiet steps, with no output in flight: all are done but the last, which is queued."""
+        self.in_flight.append(self.scheduler.decode(steps))
 
     def add(self, request: Request) -> None:
         """A request arrives."""

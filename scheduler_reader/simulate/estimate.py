@@ -14,24 +14,22 @@ from scheduler_reader.capacity.plan import CapacityPlan
 from scheduler_reader.errors import UsageError
 from scheduler_reader.performance import estimate_performance
 from scheduler_reader.performance.estimate import Latency, PerformanceEstimate
-from scheduler_reader.performance.prefix_hits import hit_rate
 from scheduler_reader.resolve.engine import ResolvedEngine
 from scheduler_reader.simulate.arrivals import Source
-from scheduler_reader.simulate.crowded import run_crowded
 from scheduler_reader.simulate.drafts import InUnits, counted, in_tokens, objectives
-from scheduler_reader.simulate.event_driven import NotPlainError, is_plain, run_event_driven
 from scheduler_reader.simulate.metrics import Metrics, measure
 from scheduler_reader.simulate.percentiles import Distribution
 from scheduler_reader.simulate.result import RequestRecord, SimulationResult
+from scheduler_reader.simulate.service import serve
 from scheduler_reader.simulate.setup import Setup, set_up
+from scheduler_reader.simulate.stepwise import LongRunError
 from scheduler_reader.simulate.traffic import source
 from scheduler_reader.value import Known, Origin, Unknown, Value
 from scheduler_reader.workload import Slo, Workload
 
 ORIGIN = Origin("derived", "simulated run of the workload")
-UNMODELED = ("outputs in flight while requests are preempted",)
 MOST_REQUESTS = 8_000  # a run of them takes less than a second
-MOST_SEATED = 50_000  # the same for requests times those that run at once, with preemption
+MOST_WORK = 250_000  # the same for what the exact scheduler decides (`stepwise.run_stepwise`)
 MOST_GAPS = 1_000_000  # the same, where an objective is on each request's own gaps
 
 
@@ -51,13 +49,13 @@ def simulated_estimate(
         return _unsimulated(instant, setup.reason)
     if instant.value.saturated:
         return instant  # its latencies would say how long the run was, nothing else
-    obstacle = _obstacle(setup.value, slo, hit_rate(engine, plan, workload))
+    obstacle = _obstacle(setup.value, slo)
     if obstacle is not None:
         return _unsimulated(instant, obstacle)
     try:
         result = _run(setup.value)
-    except NotPlainError as error:
-        return _unsimulated(instant, str(error))
+    except LongRunError:
+        return _unsimulated(instant, "the exact scheduler would have too much to decide")
     except UsageError as error:
         return _unsimulated(instant, str(error))
     unit = setup.value.step_model.acceptance
@@ -68,13 +66,9 @@ def simulated_estimate(
     return Known(_merged(instant.value, result, metrics, setup.value), ORIGIN)
 
 
-def _obstacle(setup: Setup, slo: Slo, hits: float) -> str | None:
+def _obstacle(setup: Setup, slo: Slo) -> str | None:
     """Why a workload is not run, or None."""
     workload, count = setup.workload, setup.workload.num_requests
-    if hits:
-        return "requests share a prefix"
-    if not is_plain(setup.config):
-        return "the scheduler's settings ask for more than counts"
     if count > MOST_REQUESTS:
         return f"{count:,} requests are more than {MOST_REQUESTS:,}"
     if slo.itl_ms is not None and count * workload.output_tokens.mean > MOST_GAPS:
@@ -88,23 +82,15 @@ def _unsimulated(instant: Known[PerformanceEstimate], reason: str) -> Known[Perf
 
 
 def _run(setup: Setup) -> SimulationResult:
-    """Without a cache nothing is shared, whatever the prompts have in common."""
-    workload = replace(setup.workload, prefix_cache_hit_rate=0.0, shared_prefix_tokens=0)
     units = counted(setup)
     config, release, model = units.config, units.release, units.step_model
 
     def requests() -> Source:
         length = setup.config.max_model_len
-        arrivals = source(workload, length, setup.ramp_s, setup.frontend_s)
+        arrivals = source(setup.workload, length, setup.ramp_s, setup.frontend_s)
         return InUnits(arrivals, model.acceptance) if model.speculation else arrivals
 
-    try:
-        return run_event_driven(config, release, model, requests())
-    except NotPlainError:
-        seats = min(config.active_limit, workload.concurrency or config.active_limit)
-        if seats * workload.num_requests > MOST_SEATED:
-            raise NotPlainError(f"{seats:,} requests at once, and KV blocks run out") from None
-        return run_crowded(config, release, model, requests())
+    return serve(config, release, model, requests, most_work=MOST_WORK)
 
 
 def _merged(
@@ -112,7 +98,6 @@ def _merged(
 ) -> PerformanceEstimate:
     """The run's figures in place of the closed form's; the range keeps its relative distances."""
     records, whole = result.records, metrics.times(setup.replicas)
-    is_async = setup.config.async_scheduling
     assert whole.ttft_ms is not None
     tpot_ms = instant.tpot_ms if whole.tpot_ms is None else whole.tpot_ms.mean
     best = replace(
@@ -128,7 +113,6 @@ def _merged(
         waiting=sum(map(_seconds_waiting, records)) / result.duration_s * setup.replicas,
         preemptions_per_request=result.preemptions / len(records),
         steady_ttft_p99_ms=_steady_p99_ms(records, setup),
-        not_modeled=instant.not_modeled + (UNMODELED if result.preemptions and is_async else ()),
     )
     low = instant.low and _moved(instant.low, instant, best)
     high = instant.high and _moved(instant.high, instant, best)

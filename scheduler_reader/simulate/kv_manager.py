@@ -59,15 +59,55 @@ class KVManager:
         (vllm/v1/core/kv_cache_manager.py, KVCacheManager.allocate_slots).
         """
         headroom = self._config.watermark_blocks if beside_others else 0
-        if self._behaviour.reserves_known_tokens and self._config.scheduler_reserve_full_isl:
-            known = min(request.known, self._config.max_model_len)
-            if self._needed(request, known, hit, reserving=True) + headroom > self.free:
-                return False
+        if self.reserves_known and self._lacks_reserve(request, hit, headroom):
+            return False
         return self._allocate(request, tokens, hit, headroom)
+
+    @property
+    def reserves_known(self) -> bool:
+        """Whether an admission needs room for all known tokens, not for the first chunk only."""
+        return self._behaviour.reserves_known_tokens and self._config.scheduler_reserve_full_isl
+
+    def fits(self, request: Request, tokens: int, hit: Hit, beside_others: bool) -> bool:
+        """Whether `admit` would give a request its blocks; without a window group."""
+        headroom = self._config.watermark_blocks if beside_others else 0
+        if self.reserves_known and self._lacks_reserve(request, hit, headroom):
+            return False
+        slots = min(request.computed + hit.tokens + tokens, self._config.max_model_len)
+        return self._needed(request, slots, hit) + headroom <= self.free
+
+    def _lacks_reserve(self, request: Request, hit: Hit, headroom: int) -> bool:
+        known = min(request.known, self._config.max_model_len)
+        return self._needed(request, known, hit, reserving=True) + headroom > self.free
 
     def extend(self, request: Request, tokens: int) -> bool:
         """Give a running request the blocks of its next `tokens`; False when they are not there."""
         return self._allocate(request, tokens, NO_HIT, headroom=0)
+
+    def steps_with_room(self, requests: Sequence[Request], most: int) -> int:
+        """How many of `most` steps the free blocks last when each request takes a token a step."""
+        size, free = self._block_size, self.free
+        if len(requests) * (most // size + 1) <= free:
+            return most
+        slack = sum(request.held * size - request.computed for request in requests)
+        low, high = 0, min(most, (free * size + slack) // len(requests))
+        while low < high:
+            middle = (low + high + 1) // 2
+            if sum(self._entries_to_come(request, middle) for request in requests) <= free:
+                low = middle
+            else:
+                high = middle - 1
+        return low
+
+    def extend_all(self, requests: Sequence[Request], steps: int) -> None:
+        """Give running requests, which have room, the blocks of a token each in so many steps."""
+        for request in requests:
+            more = self._entries_to_come(request, steps)
+            self._free -= more
+            request.held += more
+
+    def _entries_to_come(self, request: Request, tokens: int) -> int:
+        return max(-(-(request.computed + tokens) // self._block_size) - request.held, 0)
 
     def commit(self, request: Request, tokens: int) -> None:
         """The first `tokens` of a request are final: whole blocks of them can be found by content."""

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Literal, TypeAlias
+from typing import Literal, TypeAlias, overload
 
 from scheduler_reader.simulate.arrivals import Arrival
+from scheduler_reader.simulate.percentiles import Progression
 from scheduler_reader.simulate.result import Gaps, Phase, RequestRecord
 
 PhaseKind: TypeAlias = Literal["waiting", "prefill", "decode", "preempted"]
@@ -24,7 +26,7 @@ class Life:
     outputs: int = 0
     cached_tokens: int = 0
     preemptions: int = 0
-    _gaps: list[Gaps] = field(default_factory=list)
+    _gaps: list[Gaps | Progression] = field(default_factory=list)
     _kind: PhaseKind = "waiting"
     _since_s: float = 0.0
     _tokens: int = 0
@@ -54,11 +56,19 @@ class Life:
         if self.first_token_s is None:
             self.first_token_s = time_s
         else:
-            self._add_gap(time_s - self.last_token_s, 1)
+            self._gaps.append(Gaps(time_s - self.last_token_s, 1))
         if tokens > 1:
-            self._add_gap(0.0, tokens - 1)
+            self._gaps.append(Gaps(0.0, tokens - 1))
         self.last_token_s = time_s
         self.outputs += tokens
+
+    def receives_steadily(self, first_s: float, gaps: Progression) -> None:
+        """A token at `first_s`, and one after each of `gaps`."""
+        self.receives(first_s, 1)
+        self.outputs += gaps.steps
+        self.last_token_s = first_s + gaps.total
+        if gaps.steps:
+            self._gaps.append(gaps)
 
     def ends(self, time_s: float) -> None:
         """The last token is out."""
@@ -79,16 +89,56 @@ class Life:
             finished_s=self.finished_s,
             cached_tokens=self.cached_tokens,
             preemptions=self.preemptions,
-            gaps=tuple(self._gaps),
+            gaps=LifeGaps(self._gaps),
         )
-
-    def _add_gap(self, seconds: float, count: int) -> None:
-        if self._gaps and self._gaps[-1].seconds == seconds:
-            count += self._gaps.pop().count
-        self._gaps.append(Gaps(seconds, count))
 
     def _enter(self, kind: PhaseKind, time_s: float) -> None:
         if self.phases is not None and time_s > self._since_s:
             number = self.arrival.number
             self.phases.append(Phase(number, self._kind, self._since_s, time_s, self._tokens))
         self._kind, self._since_s, self._tokens = kind, time_s, 0
+
+
+class LifeGaps(Sequence[Gaps]):
+    """The gaps of one request, each stretch of rising ones told apart when they are asked for."""
+
+    __slots__ = ("_parts",)
+
+    def __init__(self, parts: list[Gaps | Progression]) -> None:
+        self._parts = parts
+
+    def __len__(self) -> int:
+        return sum(1 for _ in self)
+
+    def __iter__(self) -> Iterator[Gaps]:
+        last: Gaps | None = None
+        for gap in self._each():
+            if last is not None and last.seconds == gap.seconds:
+                last = Gaps(gap.seconds, last.count + gap.count)
+                continue
+            if last is not None:
+                yield last
+            last = gap
+        if last is not None:
+            yield last
+
+    def _each(self) -> Iterator[Gaps]:
+        for part in self._parts:
+            if isinstance(part, Gaps):
+                yield part
+            else:
+                for step in range(part.steps):
+                    yield Gaps(part.first + part.growth * step, 1)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Sequence) and tuple(self) == tuple(other)
+
+    def __hash__(self) -> int:
+        return hash(tuple(self))
+
+    @overload
+    def __getitem__(self, index: int) -> Gaps: ...
+    @overload
+    def __getitem__(self, index: slice) -> Sequence[Gaps]: ...
+    def __getitem__(self, index: int | slice) -> Gaps | Sequence[Gaps]:
+        return tuple(self)[index]

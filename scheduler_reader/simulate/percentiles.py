@@ -64,6 +64,11 @@ class Progression(NamedTuple):
     def last(self) -> float:
         return self.first + self.growth * (self.steps - 1)
 
+    @property
+    def total(self) -> float:
+        """Their sum, each counted once."""
+        return self.steps * self.first + self.growth * (self.steps * (self.steps - 1) / 2)
+
     def split(self, value: float) -> int:
         """How many of the steps are at most `value`."""
         if value < self.first:

@@ -8,6 +8,7 @@ they are and the block's position.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from operator import itemgetter
 
 from scheduler_reader.simulate.behaviour import Behaviour
 from scheduler_reader.simulate.block_pool import NULL_BLOCK, BlockPool
@@ -25,6 +26,7 @@ class PrefixKVManager(KVManager):
     def __init__(self, config: EngineConfig, behaviour: Behaviour, overlap: Overlap) -> None:
         super().__init__(config, behaviour, overlap)
         self._pool = BlockPool(config.num_gpu_blocks, len(self._groups))
+        self._last: tuple[Request, int, int, Hit] | None = None  # looked up; what its hit hangs on
 
     @property
     def free(self) -> int:
@@ -37,13 +39,38 @@ class PrefixKVManager(KVManager):
         such a run of blocks ends (vllm/v1/core/kv_cache_coordinator.py, find_longest_cache_hit).
         """
         request.hashes = request.hashes or request.known // self._block_size
-        full = self._run_from_start(request)
         if self._window is None:
-            hit = Hit(len(full) * self._block_size, (full, ()))
-        else:
-            windowed = self._last_window_run(request, len(full))
-            hit = Hit(len(windowed) * self._block_size, (full[: len(windowed)], windowed))
-        return hit if hit.tokens else NO_HIT
+            return self._lookup_again(request)
+        full = self._run_from_start(request)
+        windowed = self._last_window_run(request, len(full))
+        if not windowed:
+            return NO_HIT
+        return Hit(len(windowed) * self._block_size, (full[: len(windowed)], windowed))
+
+    def _lookup_again(self, request: Request) -> Hit:
+        """The hit; the head of the queue is looked up at every step, and mostly nothing has changed."""
+        last = self._last
+        asked = (request, request.known, request.hashes)
+        if last is not None and last[:3] == asked and not self._pool.is_touched:
+            return last[3]
+        full = self._run_from_start(request)
+        hit = Hit(len(full) * self._block_size, (full, ())) if full else NO_HIT
+        self._pool.watch(self._key(request, position) for position in range(len(full) + 1))
+        self._last = (*asked, hit)
+        return hit
+
+    def extend_all(self, requests: Sequence[Request], steps: int) -> None:
+        """The same, block by block in the order in which the steps take them."""
+        size = self._block_size
+        takes = [
+            (entries * size + 1 - request.computed, place, request)
+            for place, request in enumerate(requests)
+            for entries in range(request.held, request.held + self._entries_to_come(request, steps))
+        ]
+        takes.sort(key=itemgetter(0, 1))
+        for (_, _, request), block in zip(takes, self._pool.take(len(takes)), strict=True):
+            request.tables[FULL].append(block)
+            request.held += 1
 
     def commit(self, request: Request, tokens: int) -> None:
         whole = tokens // self._block_size

@@ -20,6 +20,7 @@ from scheduler_reader.simulate.kv_manager import KVManager
 from scheduler_reader.simulate.output import Receiver
 from scheduler_reader.simulate.pacing import Pacing
 from scheduler_reader.simulate.prefix_cache import PrefixKVManager
+from scheduler_reader.simulate.quiet import decode
 from scheduler_reader.simulate.request import Request, Status
 
 
@@ -58,6 +59,13 @@ class Scheduler:
         self._pacing.note(batch)
         self._advance(batch)
         return batch
+
+    def decode(self, steps: int) -> Batch:
+        """Make `quiet_steps` with no output in flight; the last of them, which is not done yet."""
+        self._step += steps
+        return decode(
+            self.running, self.kv, steps, self._step, is_async=self._config.async_scheduling
+        )
 
     def settle(self, batch: Batch) -> list[Request]:
         """The output of a batch is there; the requests that it finished, in batch order."""

@@ -1,12 +1,13 @@
 """Run the scheduler with a clock, one step after another.
 
 Every step is decided by the exact scheduler and takes what the step model says; cost grows with
-steps times requests in them.
+steps times requests in them.  Steps in which all that run decode and nothing else happens are made
+at once (`quiet.py`), unless every step is to be recorded.
 """
 
 from __future__ import annotations
 
-from collections import deque
+from collections import Counter, deque
 from math import inf
 
 from scheduler_reader.knowledge.versions import Release
@@ -14,11 +15,16 @@ from scheduler_reader.performance.step import StepModel
 from scheduler_reader.simulate.arrivals import Source
 from scheduler_reader.simulate.batch import Batch, Share
 from scheduler_reader.simulate.config import EngineConfig
+from scheduler_reader.simulate.decode_line import DecodeLine
 from scheduler_reader.simulate.engine import Engine
 from scheduler_reader.simulate.lives import Life
+from scheduler_reader.simulate.percentiles import Progression, Progressions
 from scheduler_reader.simulate.request import Request
 from scheduler_reader.simulate.result import Phase, Sample, SimulationResult
 
+# Steps without an output, beyond four times those that all prompts take: nothing will come any more.
+_FRUITLESS = 1_000
+_STEP_WORK = 8  # requests whose share of a step costs as much as the step itself
 _GIVE_UP = 3  # empty steps in a row after which nothing but an arrival can change anything
 _TICKS_PER_S = 1_000_000  # first come is told apart by the microsecond, then by number
 
@@ -31,11 +37,14 @@ def run_stepwise(
     *,
     record_phases: bool = False,
     record_samples: bool = False,
+    most_work: float = inf,
 ) -> SimulationResult:
-    """Serve all requests of a source.  Those that can never be scheduled end as `unfinished`.
+    """Serve all requests of a source.  Those that can never be scheduled end as `unfinished`, also
+    where requests take each other's blocks for ever.
 
     Speculative drafts are taken to be accepted whole.  Raises `UsageError` when the release
-    refuses the settings.
+    refuses the settings, and `LongRunError` once it has done more than `most_work`: one for each
+    request of a step that was made alone, and `_STEP_WORK` for the step.
     """
     run = _Run(
         config,
@@ -46,8 +55,13 @@ def run_stepwise(
         record_samples=record_samples,
     )
     while run.advance():
-        pass
+        if run.work > most_work:
+            raise LongRunError
     return run.result()
+
+
+class LongRunError(Exception):
+    """A run takes more work than it was given."""
 
 
 class _Run:
@@ -64,6 +78,7 @@ class _Run:
         self._config = config
         self._engine = Engine(config, release, lambda _, drafts: drafts)
         self._step_model = step_model
+        self._line = DecodeLine(step_model)
         self._arrivals = arrivals
         self._phases: list[Phase] | None = [] if record_phases else None
         self._samples: list[Sample] | None = [] if record_samples else None
@@ -72,9 +87,13 @@ class _Run:
         self._done_s: deque[float] = deque()  # of the batches in flight
         self._last_done_s = 0.0
         self._now_s = 0.0
+        self._gap_counts: Counter[float] = Counter()
+        self._rising: list[Progression] = []
         self._steps = 0
         self._busy_s = 0.0
         self._idle_steps = 0
+        self._fruitless_steps = 0  # since the last output
+        self.work = 0
         self._cornered: dict[Request, int] = {}  # known tokens when it last gave way to itself
 
     def advance(self) -> bool:
@@ -83,12 +102,16 @@ class _Run:
         if not self._open and not self._engine.in_flight:
             return self._sleep()
         if self._open:
+            if self._stretch():
+                return True
             was_alone = not any(each.shares for each in self._engine.in_flight)
             batch = self._launch()
             is_idle = was_alone and not batch.shares and not batch.preempted
             self._idle_steps = self._idle_steps + 1 if is_idle else 0
             if batch.shares and not self._engine.is_full:
                 return True
+            if self._is_fruitless():
+                return False
             if self._idle_steps > _GIVE_UP or self._is_cornered(batch):
                 self._idle_steps = 0
                 self._complete()
@@ -109,7 +132,13 @@ class _Run:
             unfinished=tuple(sorted(request.number for request in self._open)),
             phases=tuple(self._phases or ()),
             samples=tuple(self._samples or ()),
+            token_gaps=None if self._open else self._token_gaps(),
         )
+
+    def _token_gaps(self) -> Progressions:
+        """All gaps between output tokens, of all requests together."""
+        single = (Progression(gap, 0.0, 1, count) for gap, count in self._gap_counts.items())
+        return Progressions((*self._rising, *single))
 
     def _receive(self) -> None:
         while self._arrivals.next_s <= self._now_s:
@@ -154,6 +183,44 @@ class _Run:
         self._sample()
         return batch
 
+    def _stretch(self) -> bool:
+        """Decode up to the next decision; False when it is at hand, or every step is recorded."""
+        engine, waits = self._engine, len(self._engine.in_flight)
+        if self._phases is not None or self._samples is not None:
+            return False
+        quiet = engine.quiet_steps()
+        if quiet.steps < 2:
+            return False
+        # A step is decided when the one before begins, if outputs are in flight, else when it ends.
+        begin_s = self._done_s[0] if waits else self._now_s
+        running = engine.scheduler.running
+        context = sum(request.computed for request in running) + len(running)
+        stretch = self._line.stretch(len(running), context, quiet.steps)
+        steps = stretch.steps
+        if quiet.ends_at_arrival and self._arrivals.next_s < inf:
+            steps = min(steps, stretch.before(self._arrivals.next_s - begin_s) + waits)
+        if steps < 2:
+            return False
+        if waits:
+            self._complete()
+        engine.decode(steps)
+        first_s = begin_s + stretch.seconds
+        rising = Progression(stretch.seconds + stretch.growth, stretch.growth, steps - 2, 1)
+        for request in running:
+            life = self._lives[request]
+            self._gap_counts[first_s - life.last_token_s] += 1
+            life.receives_steadily(first_s, rising)
+        self._rising.append(rising._replace(weight=len(running)))
+        self._now_s = begin_s + stretch.total(steps - 1)
+        self._last_done_s = begin_s + stretch.total(steps)
+        self._done_s.append(self._last_done_s)
+        self._steps += steps
+        self._busy_s += stretch.total(steps)
+        self._idle_steps = 0
+        if engine.is_full:
+            self._complete()
+        return True
+
     def _seconds(self, batch: Batch) -> float:
         """Of one pass through all pipeline stages; the step model halves a batch by stage."""
         stages = self._config.pipeline_parallel_size
@@ -171,13 +238,35 @@ class _Run:
         self._now_s = max(self._now_s, self._done_s.popleft())
         before = {request: request.outputs for request in self._engine.in_flight[0].shares}
         _, finished = self._engine.complete()
+        self.work += len(before) + _STEP_WORK
+        self._fruitless_steps += 1
         for request, outputs in before.items():
             if request.outputs > outputs:
+                self._fruitless_steps = 0
+                self._count_gaps(self._lives[request], request.outputs - outputs)
                 self._lives[request].receives(self._now_s, request.outputs - outputs)
         for request in finished:
             self._lives[request].ends(self._now_s)
             self._open.discard(request)
             self._arrivals.finished(self._now_s)
+
+    def _count_gaps(self, life: Life, tokens: int) -> None:
+        if life.first_token_s is not None:
+            self._gap_counts[self._now_s - life.last_token_s] += 1
+        if tokens > 1:
+            self._gap_counts[0.0] += tokens - 1
+
+    def _is_fruitless(self) -> bool:
+        """Whether outputs are overdue by far: requests preempt each other before any gets a token."""
+        if self._fruitless_steps <= _FRUITLESS:
+            return False
+        chunk = max(1, min(self._config.max_num_batched_tokens, self._config.max_model_len))
+        threshold = self._config.long_prefill_token_threshold
+        chunk = min(chunk, threshold) if threshold else chunk
+        steps = sum(-(-request.known // chunk) for request in self._open)
+        return (
+            self._fruitless_steps > _FRUITLESS + 4 * steps * self._config.prefill_schedule_interval
+        )
 
     def _is_cornered(self, batch: Batch) -> bool:
         """Whether a request that has the engine to itself gives way to itself for ever."""

@@ -77,10 +77,8 @@ def test_two_replicas_serve_twice_the_rate_of_half_the_load(served):
 @pytest.mark.parametrize(
     ("arguments", "changes", "reason"),
     [
-        (MODEL, {"prefix_cache_hit_rate": 0.5}, "share a prefix"),
         (MODEL, {"num_requests": 20_000}, "20,000 requests"),
-        (f"{MODEL} -pp 2", {}, "more than counts"),
-        (SHORT_OF_BLOCKS, {**LONG_OUTPUTS, "num_requests": 2000}, "KV blocks run out"),
+        (SHORT_OF_BLOCKS, {**LONG_OUTPUTS, "num_requests": 2000}, "too much to decide"),
     ],
 )
 def test_a_run_that_would_be_slow_is_not_made_and_said_so(served, arguments, changes, reason):

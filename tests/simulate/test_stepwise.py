@@ -28,6 +28,9 @@ RELEASE = Release("0.18.0")
 class OneSecondADecode:
     """A step takes 1 s, and another second for each 32 prompt tokens."""
 
+    is_eager = False
+    attention = ()
+
     def step_seconds(
         self, decode_seqs: float, decode_context_tokens: float, prefill_chunks: list = ()
     ) -> float:
