@@ -21,7 +21,10 @@ class Format(StrEnum):
 FormatOption = Annotated[Format, typer.Option("--format", help="What stdout gets.")]
 app = typer.Typer(
     name="list",
-    help="What is known: GPUs, models, vLLM releases, flags, rules, workloads, quoted figures.",
+    help="""What is known: GPUs, models, vLLM releases, flags, rules, workloads, quoted figures.
+
+    Example: sched-reader list flags --vllm-version 0.18.0
+    """,
     add_completion=False,
 )
 

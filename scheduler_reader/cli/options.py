@@ -248,7 +248,7 @@ Profile = Annotated[
     typer.Option(
         "--profile",
         metavar="NAME",
-        help="Take [profile.NAME] of the settings file over its other settings.",
+        help=r"Take \[profile.NAME] of the settings file over its other settings.",
         rich_help_panel=TARGET,
     ),
 ]

@@ -27,7 +27,10 @@ def parse(
     ] = None,
     format: Annotated[Format, typer.Option("--format", help="What stdout gets.")] = Format.terminal,
 ) -> None:
-    """Show what was read: engines with model, typed flags, environment, and what could not be resolved."""
+    """Show what was read: engines with model, typed flags, environment, and what could not be resolved.
+
+    Example: sched-reader parse deploy/llm.yaml --format json
+    """
     from scheduler_reader.parse import to_json
 
     parsed, unreadable = read_inputs(files or [], context.obj)

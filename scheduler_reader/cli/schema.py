@@ -16,7 +16,10 @@ def schema(
         typer.Option("--vllm-version", metavar="V", help="The release; newest if unsaid."),
     ] = None,
 ) -> None:
-    """Print the JSON Schema of the `vllm serve --config` YAML of a release, for editors and CI."""
+    """Print the JSON Schema of the `vllm serve --config` YAML of a release, for editors and CI.
+
+    Example: sched-reader schema --vllm-version 0.18.0
+    """
     from scheduler_reader.config_schema import config_schema
     from scheduler_reader.knowledge.versions import find_release, latest
 

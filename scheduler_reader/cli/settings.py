@@ -13,7 +13,12 @@ from scheduler_reader.errors import InputError
 from scheduler_reader.settings import KEYS, Settings, find_settings
 
 app = typer.Typer(
-    name="settings", help="Options that stand in a settings file.", add_completion=False
+    name="settings",
+    help="""Options that stand in a settings file.
+
+    Example: sched-reader settings show deploy/llm.yaml
+    """,
+    add_completion=False,
 )
 
 
@@ -40,7 +45,7 @@ def show(
     profile: Annotated[
         str | None,
         typer.Option(
-            "--profile", metavar="NAME", help="With [profile.NAME] over the other settings."
+            "--profile", metavar="NAME", help=r"With \[profile.NAME] over the other settings."
         ),
     ] = None,
     format: Annotated[Format, typer.Option("--format", help="What stdout gets.")] = Format.terminal,
