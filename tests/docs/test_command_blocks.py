@@ -34,6 +34,8 @@ def test_what_is_not_run_has_one_of_a_few_reasons() -> None:
         "README.md: installs the package; the tests install the wheel",
         "README.md: runs the tests",
         "README.md: minutes each, in a checkout",
+        "docs/ci.md: needs docker",
+        "docs/ci.md: needs helm and kustomize",
         "docs/hub.md: asks the Hugging Face hub",
         "docs/new-release.md: downloads a release of vLLM",
     }

@@ -4,6 +4,7 @@ A comment directly above a block says what is not ordinary about it:
 
     <!-- exit 1 -->            findings are expected
     <!-- not run: REASON -->   the block cannot run without a network, a cluster, a checkout …
+    <!-- file: PATH -->        it is a file, not a command
 
 A ```text block directly below it is what it prints; a line `…` stands for lines left out.
 """
@@ -16,9 +17,10 @@ from typing import NamedTuple
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
-SHELL = "sh"
+LANGUAGES = {"sh", "python"}
 _OTHER_SHELLS = {"bash", "console", "shell", "shell-session", "zsh", ""}
 _EXIT = re.compile(r"<!-- exit (\d+) -->")
+_FILE = re.compile(r"<!-- file: (.+?) -->")
 _NOT_RUN = re.compile(r"<!-- not run: (.+?) -->")
 
 
@@ -33,6 +35,7 @@ class Block(NamedTuple):
     """One command block."""
 
     line: int  # of the opening fence, counted from 1
+    language: str
     commands: str
     exit_code: int
     not_run: str | None  # why
@@ -42,20 +45,22 @@ class Block(NamedTuple):
 def blocks(page: str) -> list[Block]:
     """The command blocks of a page; ValueError for a block of which nobody can say whether it is one."""
     tokens = MarkdownIt().parse(page)
-    return [
-        _block(token, _comments(tokens[:at]), tokens[at + 1 : at + 2])
-        for at, token in enumerate(tokens)
-        if token.type == "fence" and _is_shell(token)
-    ]
+    found = []
+    for at, token in enumerate(tokens):
+        if token.type == "fence" and _is_run(token):
+            comments = _comments(tokens[:at])
+            if not _FILE.search(comments):
+                found.append(_block(token, comments, tokens[at + 1 : at + 2]))
+    return found
 
 
-def _is_shell(token: Token) -> bool:
+def _is_run(token: Token) -> bool:
     language = token.info.strip()
     if language in _OTHER_SHELLS:
         raise ValueError(
             f"line {_lines(token).first + 1}: a block of commands is ```sh, text is ```text"
         )
-    return language == SHELL
+    return language in LANGUAGES
 
 
 def _comments(before: list[Token]) -> str:
@@ -73,6 +78,7 @@ def _block(token: Token, comments: str, after: list[Token]) -> Block:
     inner = _lines(after[0]) if is_output else None
     return Block(
         line=_lines(token).first + 1,
+        language=token.info.strip(),
         commands=token.content,
         exit_code=int(expected[1]) if expected else 0,
         not_run=reason[1] if reason else None,

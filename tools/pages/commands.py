@@ -61,13 +61,16 @@ def _output(block: Block, folder: Path) -> str:
         for name, module in (("sched-reader", "-m scheduler_reader"), ("python", ""))
     )
     done = subprocess.run(
-        ["bash", "-eu", "-o", "pipefail", "-c", ours + block.commands],
+        [sys.executable, "-c", block.commands]
+        if block.language == "python"
+        else ["bash", "-eu", "-o", "pipefail", "-c", ours + block.commands],
         cwd=folder,
         env={
             **os.environ,
             "COLUMNS": COLUMNS,
             "PYTHONIOENCODING": "utf-8",
             "PYTHONPATH": str(ROOT),
+            "HOME": str(folder),  # where a shell's completion is installed
             "HF_HUB_OFFLINE": "1",
             "HTTP_PROXY": NOWHERE,
             "HTTPS_PROXY": NOWHERE,
