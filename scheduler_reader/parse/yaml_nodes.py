@@ -76,13 +76,18 @@ def value_of(node: yaml.Node) -> Any:
 
 
 def entries(node: yaml.Node | None) -> Iterator[Entry]:
-    """The entries of a mapping in order, merge keys (`<<`) followed; nothing for other nodes."""
+    """The entries of a mapping in order, merge keys (`<<`) followed; nothing for other nodes.
+
+    A key that is a list or a mapping names nothing, and is passed over.
+    """
     if not isinstance(node, yaml.MappingNode):
         return
     if any(key_node.tag in _SPECIAL_KEYS for key_node, _ in node.value):
         with suppress(yaml.YAMLError):
             yaml.constructor.SafeConstructor().flatten_mapping(node)
     for key_node, value_node in node.value:
+        if not isinstance(key_node, yaml.ScalarNode):
+            continue
         key = value_of(key_node)
         yield Entry(key if isinstance(key, str) else str(key_node.value), value_node, key_node)
 

@@ -102,6 +102,8 @@ def test_files_invent_nothing(name: str, lines: list[str]) -> None:
     without_breaks = "".join(source.split())
     for text in _read(file):
         for word in text.split():
+            if word == "None":  # what vLLM's reader of a --config file makes of null
+                continue
             assert all(part in without_breaks for part in word.split("\\")), (word, source)
 
 
