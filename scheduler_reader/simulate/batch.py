@@ -37,8 +37,9 @@ class Batch:
 
     def add(self, request: Request, start: int, tokens: int) -> Share:
         """Schedule `tokens` of a request; output comes when they reach its last known token."""
-        samples = start + tokens >= request.known + request.placeholders
-        share = self.shares[request] = Share(start, tokens, samples)
+        known = request.prompt_tokens + request.outputs
+        samples = start + tokens >= known + request.placeholders
+        share = self.shares[request] = Share(start, tokens, samples, returned=int(samples))
         self.budget -= tokens
         return share
 

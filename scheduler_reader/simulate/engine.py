@@ -26,6 +26,7 @@ class Engine:
         config = as_run(config, behaviour)
         check(config, behaviour, release.name)
         self._config = config
+        self._drafts = config.num_speculative_tokens > 0
         self._can_be_quiet = can_be_quiet(config)
         self.overlap = overlap_of(config, behaviour)
         self.queues_empty_steps = behaviour.queues_empty_steps
@@ -58,11 +59,9 @@ class Engine:
     def launch(self) -> Batch:
         """Schedule a step and queue it, empty or not."""
         batch = self.scheduler.schedule()
-        for request, share in batch.shares.items():
-            if share.samples:
-                share.returned = 1
-                if share.drafts:
-                    share.returned += self._acceptance(request, share.drafts)
+        for request, share in batch.shares.items() if self._drafts else ():
+            if share.samples and share.drafts:
+                share.returned = 1 + self._acceptance(request, share.drafts)
         self.in_flight.append(batch)
         return batch
 

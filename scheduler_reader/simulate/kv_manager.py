@@ -82,6 +82,11 @@ class KVManager:
 
     def extend(self, request: Request, tokens: int) -> bool:
         """Give a running request the blocks of its next `tokens`; False when they are not there."""
+        slots = request.computed + tokens
+        room = min(request.held * self._block_size, self._config.max_model_len)
+        if slots <= room and self._window is None:  # most steps of a decode
+            self.commit(request, min(slots, request.known))
+            return True
         return self._allocate(request, tokens, NO_HIT, headroom=0)
 
     def steps_with_room(self, requests: Sequence[Request], most: int) -> int:

@@ -26,7 +26,7 @@ class Life:
     outputs: int = 0
     cached_tokens: int = 0
     preemptions: int = 0
-    _gaps: list[Gaps | Progression] = field(default_factory=list)
+    _gaps: list[float | Progression] = field(default_factory=list)
     _kind: PhaseKind = "waiting"
     _since_s: float = 0.0
     _tokens: int = 0
@@ -51,24 +51,31 @@ class Life:
         self.preemptions += 1
         self._enter("preempted", time_s)
 
-    def receives(self, time_s: float, tokens: int) -> None:
-        """A step's output is there; tokens of one step come together."""
+    def receives(self, time_s: float, tokens: int) -> float | None:
+        """A step's output is there, of tokens that come together; the gap before it, or None for
+        the first.
+        """
+        gap = None
         if self.first_token_s is None:
             self.first_token_s = time_s
         else:
-            self._gaps.append(Gaps(time_s - self.last_token_s, 1))
+            gap = time_s - self.last_token_s
+            self._gaps.append(gap)
         if tokens > 1:
-            self._gaps.append(Gaps(0.0, tokens - 1))
+            self._gaps.extend([0.0] * (tokens - 1))
         self.last_token_s = time_s
         self.outputs += tokens
+        return gap
 
-    def receives_steadily(self, first_s: float, gaps: Progression) -> None:
-        """A token at `first_s`, and one after each of `gaps`."""
-        self.receives(first_s, 1)
+    def receives_steadily(self, first_s: float, gaps: Progression) -> float:
+        """A token at `first_s`, and one after each of `gaps`; the gap before all of them."""
+        before_s = self.receives(first_s, 1)
+        assert before_s is not None, "who decodes has a token"
         self.outputs += gaps.steps
         self.last_token_s = first_s + gaps.total
         if gaps.steps:
             self._gaps.append(gaps)
+        return before_s
 
     def ends(self, time_s: float) -> None:
         """The last token is out."""
@@ -104,7 +111,7 @@ class LifeGaps(Sequence[Gaps]):
 
     __slots__ = ("_parts",)
 
-    def __init__(self, parts: list[Gaps | Progression]) -> None:
+    def __init__(self, parts: list[float | Progression]) -> None:
         self._parts = parts
 
     def __len__(self) -> int:
@@ -124,8 +131,8 @@ class LifeGaps(Sequence[Gaps]):
 
     def _each(self) -> Iterator[Gaps]:
         for part in self._parts:
-            if isinstance(part, Gaps):
-                yield part
+            if isinstance(part, float):
+                yield Gaps(part, 1)
             else:
                 for step in range(part.steps):
                     yield Gaps(part.first + part.growth * step, 1)

@@ -17,6 +17,9 @@ class Receiver:
         self._config = config
         self._behaviour = behaviour
         self._kv = kv
+        self._longest = config.max_model_len
+        self._is_async = config.async_scheduling
+        self._commits = config.enable_prefix_caching
 
     def receive(self, request: Request, share: Share) -> bool:
         """Give a request what the model returned for it; whether that ends it.
@@ -29,13 +32,13 @@ class Receiver:
             request.stale -= share.tokens
         if not share.returned:
             return False
-        if not is_stale:
+        if share.drafts and not is_stale:
             self._take_back_rejected(request, share.drafts - (share.returned - 1))
         had_placeholders = request.placeholders > 0
         appended, is_last = self._append(request, share.returned)
-        if not is_stale:
+        if self._is_async and not is_stale:
             self._fill_placeholders(request, appended)
-        if request.status is Status.running:
+        if self._commits and request.status is Status.running:
             self._commit(request, had_placeholders)
         if is_last:
             request.status = Status.finished
@@ -56,15 +59,14 @@ class Receiver:
 
     def _append(self, request: Request, returned: int) -> tuple[int, bool]:
         """Append output up to the request's last token: how many were appended, and was it that."""
-        room = max(self._config.max_model_len - request.prompt_tokens, 1)
-        last = min(request.max_tokens, room)
+        last = request.max_tokens
+        if last > self._longest - request.prompt_tokens:
+            last = min(last, max(self._longest - request.prompt_tokens, 1))
         appended = min(returned, last - request.outputs)
         request.outputs += appended
         return appended, request.outputs >= last
 
     def _fill_placeholders(self, request: Request, appended: int) -> None:
-        if not self._config.async_scheduling:
-            return
         request.placeholders -= appended
         if request.placeholders < 0:
             raise EngineError(f"request {request.number} gets output that it does not await")

@@ -30,6 +30,7 @@ class Scheduler:
     def __init__(self, config: EngineConfig, behaviour: Behaviour, overlap: Overlap) -> None:
         self._config = config
         self._behaviour = behaviour
+        self._longest = config.max_model_len
         self._overlap = overlap
         manager = PrefixKVManager if config.enable_prefix_caching else KVManager
         self.kv: KVManager = manager(config, behaviour, overlap)
@@ -110,54 +111,59 @@ class Scheduler:
         while position < len(self.running) and batch.budget > 0:
             request = self.running[position]
             tokens = 0
-            if not (self._must_wait(request) or (holds_prefill and request.is_prefilling)):
+            if not (holds_prefill and request.is_prefilling):
                 tokens = self._next_tokens(request, chunk_limit, batch.budget)
             if tokens == 0:
                 position += 1
                 continue
-            position = self._make_room(batch, request, tokens, position)
+            if not self.kv.extend(request, tokens):
+                position = self._make_room(batch, request, tokens, position)
             if request.status is Status.running:
                 self._run(batch, request, tokens)
                 position += 1
             elif self._config.policy == "fcfs" or self._behaviour.self_preemption_ends_pass:
                 break
 
-    def _must_wait(self, request: Request) -> bool:
-        """Whether outputs in flight keep a request out of this step."""
-        if self._step < request.eligible_step:
-            return True
-        if request.placeholders == 0:
-            return False
-        if self._overlap.one_output:
-            return True
-        # Should all drafts in flight be rejected, one token of each batch is sure to come.
-        sure = request.computed + 2 - request.placeholders
-        is_last_sure = sure >= request.prompt_tokens + request.max_tokens
-        return self._behaviour.output_limit == "leave_out" and is_last_sure
-
     def _next_tokens(self, request: Request, chunk_limit: int, budget: int) -> int:
-        """Tokens of a running request that this step computes."""
-        tokens = request.known + request.drafts + request.placeholders - request.computed
+        """Tokens of a running request that this step computes; none where outputs in flight keep it
+        out of the step.
+        """
+        awaited, computed = request.placeholders, request.computed
+        if self._step < request.eligible_step or (awaited and self._must_wait(request)):
+            return 0
+        tokens = request.prompt_tokens + request.outputs + request.drafts + awaited - computed
         if 0 < chunk_limit < tokens:
             tokens = chunk_limit
-        end = self._config.max_model_len
+        end = self._longest
         if self._behaviour.output_limit == "clip":
             end = min(end, request.prompt_tokens + request.max_tokens)
         if self._behaviour.keeps_last_position:
             end -= 1
-        tokens = min(tokens, budget, end - request.computed)
+        if 0 <= tokens <= budget and tokens <= end - computed:
+            return tokens
+        tokens = min(tokens, budget, end - computed)
         if tokens >= 0 or self._behaviour.negative_tokens == "scheduled":
             return tokens
         if self._behaviour.negative_tokens == "fatal":
             raise EngineError(f"request {request.number} is scheduled for {tokens} tokens")
         return 0
 
+    def _must_wait(self, request: Request) -> bool:
+        """Whether a request with an output in flight is left out until that has come."""
+        if self._overlap.one_output:
+            return True
+        if self._behaviour.output_limit != "leave_out":
+            return False
+        # Should all drafts in flight be rejected, one token of each batch is sure to come.
+        sure = request.computed + 2 - request.placeholders
+        return sure >= request.prompt_tokens + request.max_tokens
+
     def _make_room(self, batch: Batch, request: Request, tokens: int, position: int) -> int:
         """Preempt until the request has its KV blocks or is preempted itself.
 
         Returns the position in the running list where the pass then stands.
         """
-        while not self.kv.extend(request, tokens):
+        while True:
             index = len(self.running) - 1
             if self._config.policy == "priority":
                 index = max(range(index + 1), key=lambda each: self.running[each].rank)
@@ -171,9 +177,8 @@ class Scheduler:
                 batch.withdraw(victim)
             self._preempt(victim)
             batch.preempted.append(victim)
-            if victim is request:
-                break
-        return position
+            if victim is request or self.kv.extend(request, tokens):
+                return position
 
     def _preempt(self, request: Request) -> None:
         """Take everything from a running request: it will be computed anew."""
@@ -197,19 +202,24 @@ class Scheduler:
     def _run(self, batch: Batch, request: Request, tokens: int) -> None:
         share = batch.add(request, request.computed, tokens)
         batch.carries_prefill |= request.is_prefilling
+        if not request.drafts:
+            return
         verified = request.computed + tokens - request.known - request.placeholders
-        if request.drafts and verified > 0:
+        if verified > 0:
             share.drafts = request.drafts = min(request.drafts, verified)
         if not self._behaviour.keeps_scheduled_drafts:
             request.drafts = 0
 
     def _advance(self, batch: Batch) -> None:
         """Count what was scheduled as computed, and with async scheduling what it will sample."""
+        is_async, drafts = self._config.async_scheduling, self._config.num_speculative_tokens
+        eligible_step = self._step + self._overlap.decode_interval
         for request, share in batch.shares.items():
             request.computed += share.tokens
             request.in_flight += share.tokens
-            request.is_prefilling = request.computed < request.known + request.placeholders
-            if self._config.async_scheduling and not request.is_prefilling:
+            known = request.prompt_tokens + request.outputs
+            request.is_prefilling = request.computed < known + request.placeholders
+            if is_async and not request.is_prefilling:
                 request.placeholders += 1 + share.drafts
-                request.drafts = self._config.num_speculative_tokens
-                request.eligible_step = self._step + self._overlap.decode_interval
+                request.drafts = drafts
+                request.eligible_step = eligible_step

@@ -170,10 +170,10 @@ class _Run:
         seconds = self._seconds(batch)
         stages = self._config.pipeline_parallel_size
         begin_s = max(self._now_s, self._last_done_s - seconds * (stages - 1) / stages)
-        for request, share in batch.shares.items():
-            life = self._lives[request]
-            life.is_admitted(self._now_s, share.start)
-            life.runs(begin_s, share.tokens, _is_decode(request, share))
+        for request in (*batch.new, *batch.resumed):
+            self._lives[request].is_admitted(self._now_s, batch.shares[request].start)
+        for request, share in batch.shares.items() if self._phases is not None else ():
+            self._lives[request].runs(begin_s, share.tokens, _is_decode(request, share))
         for request in batch.preempted:
             self._lives[request].is_preempted(begin_s)
         self._last_done_s = max(begin_s + seconds, self._last_done_s)
@@ -207,9 +207,7 @@ class _Run:
         first_s = begin_s + stretch.seconds
         rising = Progression(stretch.seconds + stretch.growth, stretch.growth, steps - 2, 1)
         for request in running:
-            life = self._lives[request]
-            self._gap_counts[first_s - life.last_token_s] += 1
-            life.receives_steadily(first_s, rising)
+            self._gap_counts[self._lives[request].receives_steadily(first_s, rising)] += 1
         self._rising.append(rising._replace(weight=len(running)))
         self._now_s = begin_s + stretch.total(steps - 1)
         self._last_done_s = begin_s + stretch.total(steps)
@@ -227,11 +225,12 @@ class _Run:
         sequences = context = 0
         chunks = []
         for request, share in batch.shares.items():
-            if _is_decode(request, share):
+            start, tokens = share.start, share.tokens
+            if tokens == 1 + share.drafts and start >= request.prompt_tokens:
                 sequences += 1
-                context += share.start + share.tokens
+                context += start + tokens
             else:
-                chunks.append((share.tokens * stages, share.start))
+                chunks.append((tokens * stages, start))
         return self._step_model.step_seconds(sequences * stages, context * stages, chunks)
 
     def _complete(self) -> None:
@@ -241,20 +240,18 @@ class _Run:
         self.work += len(before) + _STEP_WORK
         self._fruitless_steps += 1
         for request, outputs in before.items():
-            if request.outputs > outputs:
+            tokens = request.outputs - outputs
+            if tokens:
                 self._fruitless_steps = 0
-                self._count_gaps(self._lives[request], request.outputs - outputs)
-                self._lives[request].receives(self._now_s, request.outputs - outputs)
+                gap = self._lives[request].receives(self._now_s, tokens)
+                if gap is not None:
+                    self._gap_counts[gap] += 1
+                if tokens > 1:
+                    self._gap_counts[0.0] += tokens - 1
         for request in finished:
             self._lives[request].ends(self._now_s)
             self._open.discard(request)
             self._arrivals.finished(self._now_s)
-
-    def _count_gaps(self, life: Life, tokens: int) -> None:
-        if life.first_token_s is not None:
-            self._gap_counts[self._now_s - life.last_token_s] += 1
-        if tokens > 1:
-            self._gap_counts[0.0] += tokens - 1
 
     def _is_fruitless(self) -> bool:
         """Whether outputs are overdue by far: requests preempt each other before any gets a token."""
