@@ -12,7 +12,7 @@ from scheduler_reader.errors import InputError
 from scheduler_reader.observe.bench import Benchmark, read_bench
 from scheduler_reader.value import Known
 
-INPUTS = Path(__file__).parent.parent / "inputs" / "observe"
+INPUTS = Path(__file__).parent / "inputs"
 
 
 def numbers(benchmark: Benchmark) -> dict[str, float]:
