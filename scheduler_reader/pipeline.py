@@ -11,6 +11,7 @@ from scheduler_reader.assessment import Assessment, Checked
 from scheduler_reader.capacity import plan_capacity
 from scheduler_reader.capacity.plan import CapacityPlan
 from scheduler_reader.diagnose import find_bottleneck, next_steps, tune
+from scheduler_reader.diagnose.confirmation import Simulator
 from scheduler_reader.knowledge.flags import flag_table
 from scheduler_reader.knowledge.versions import Release
 from scheduler_reader.parse.source import ParsedEngine
@@ -48,7 +49,9 @@ def assess(parsed: ParsedEngine, request: Request) -> Assessment:
     plan = plan_capacity(engine, workload)
     estimate = predicted(engine, plan, request)
     base = estimate if request.workload is None else None  # of a stated one: by simulation
-    bottleneck = find_bottleneck(engine, plan, workload, request.slo, base=base)
+    bottleneck = find_bottleneck(
+        engine, plan, workload, request.slo, base=base, simulator=_simulator(request, estimate)
+    )
     facts = Facts.of(
         engine, plan, estimate, bottleneck, workload, request.slo, policy=request.policy
     )
@@ -116,13 +119,24 @@ def predicted(
 ) -> Value[PerformanceEstimate]:
     """A stated workload is simulated, the default one estimated at once.
 
-    Limits are lifted and settings searched in closed form, many at a time.
+    Limits are lifted and settings searched in closed form, many at a time; the best are simulated.
     """
     if request.workload is None:
         return estimate_performance(engine, plan, DEFAULT_WORKLOAD, request.slo)
     from scheduler_reader.simulate.estimate import simulated_estimate
 
     return simulated_estimate(engine, plan, request.workload, request.slo)
+
+
+def _simulator(request: Request, estimate: Value[PerformanceEstimate]) -> Simulator | None:
+    """What runs lifted limits, where the estimate is of a run itself."""
+    if request.workload is None:
+        return None
+    from scheduler_reader.simulate.estimate import is_simulated, simulated_lift
+
+    if isinstance(estimate, Unknown) or not is_simulated(estimate):
+        return None
+    return Simulator(estimate.value, simulated_lift)
 
 
 def _not_predicted() -> Unknown:

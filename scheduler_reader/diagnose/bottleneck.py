@@ -8,16 +8,16 @@ dominating one of them is named.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from functools import partial
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from scheduler_reader.capacity.plan import CapacityPlan
 from scheduler_reader.diagnose import evidence
+from scheduler_reader.diagnose.confirmation import Judged, Simulator, sentences
 from scheduler_reader.diagnose.lifts import Evaluate, Lifted, Situation, lifted_limits
 from scheduler_reader.diagnose.objective import (
     WORTH_NAMING,
-    Gain,
+    Measure,
     capacity_gain,
     goodput_gain,
     tail_gain,
@@ -40,8 +40,8 @@ KIND_OF_SHARE: dict[str, Kind] = {
     "host": "host_bound",
 }
 
-Measure = Callable[[PerformanceEstimate, PerformanceEstimate], Gain]
 Confidence = Literal["high", "medium", "low"]
+LESS_SURE: dict[Confidence, Confidence] = {"high": "medium", "medium": "low", "low": "low"}
 
 
 def find_bottleneck(
@@ -52,6 +52,7 @@ def find_bottleneck(
     *,
     evaluate: Evaluate | None = None,
     base: Value[PerformanceEstimate] | None = None,
+    simulator: Simulator | None = None,
 ) -> Value[Bottleneck]:
     """The bottleneck under this workload, or why it cannot be told.
 
@@ -59,7 +60,8 @@ def find_bottleneck(
     the engine sustains: then that limit is the bottleneck.
 
     `evaluate` finds the performance of a changed engine: None for the closed form, or a simulator.
-    `base` is what it finds for the engine as it is, where that is known already.
+    `base` is what it finds for the engine as it is, where that is known already.  With `simulator`
+    the best lift of each default is run, and the gains are those of the runs.
     """
     if plan.starts is False:
         sentences = evidence.does_not_start(engine, plan)
@@ -71,70 +73,114 @@ def find_bottleneck(
     if isinstance(base, Unknown):
         return base
     situation = Situation(engine, plan, workload, slo, base.value, evaluate)
-    return Known(_verdict(situation), ORIGIN)
+    return Known(_verdict(situation, simulator), ORIGIN)
 
 
-def _verdict(situation: Situation) -> Bottleneck:
+def _verdict(situation: Situation, simulator: Simulator | None) -> Bottleneck:
     lifted = lifted_limits(situation)
     relieved = tuple(limit for limit in lifted if not limit.estimate.saturated)
     if situation.base.saturated and not relieved:
-        gains = _gains(lifted, situation.base, capacity_gain)
-        sentences = evidence.saturated(situation)
-        return Bottleneck("none", "saturated", "high", sentences, _best_of_each(gains))
-    for measure in _measures(situation, lifted):
-        gains = _gains(lifted, situation.base, measure)
+        gains = _best_of_each(_gains(lifted, situation.base, capacity_gain))
+        says = evidence.saturated(situation)
+        return Bottleneck("none", "saturated", "high", says, _lifts(gains))
+    shown = situation if simulator is None else situation._replace(base=simulator.base)
+    tried: list[tuple[Judged, ...]] = []
+    for screen in _screens(situation, lifted, simulator):
+        gains = _best_of_each(_gains(lifted, situation.base, screen.by))
+        if simulator is not None:
+            load, slo = situation.workload, situation.slo
+            gains = tuple(simulator.confirmed(one, screen.measure, load, slo) for one in gains)
+        tried.append(gains)
         found = _largest(gains)
         if found is not None:
-            limit, gain = found
-            sentences = evidence.binding(situation, limit, gain, _best_of_each(gains))
-            confidence = _confidence(situation.base, gain.gain)
-            if measure is tail_gain:  # tails are the least certain figures of an estimate
-                confidence = "medium" if gain.gain >= 1 else "low"
-            return Bottleneck(
-                limit.default, limit.kind, confidence, sentences, _best_of_each(gains)
-            )
+            return _binding(shown, found, gains, screen.measure, simulator is not None)
+    return _hardware(shown, tried, simulator is not None)
+
+
+def _binding(
+    situation: Situation,
+    found: Judged,
+    gains: tuple[Judged, ...],
+    measure: Measure,
+    is_run: bool,
+) -> Bottleneck:
+    """The verdict that names a limit."""
+    limit, gain, _ = found
+    confidence = _confidence(situation.base, gain.gain)
+    if measure is tail_gain:  # tails are the least certain figures of an estimate
+        confidence = "medium" if gain.gain >= 1 else "low"
+    if any(one.is_refuted for one in gains):
+        confidence = LESS_SURE[confidence]
+    says = evidence.binding(situation, limit, gain, _lifts(gains))
+    says += sentences(gains) if is_run else ()
+    return Bottleneck(limit.default, limit.kind, confidence, says, _lifts(gains))
+
+
+def _hardware(situation: Situation, tried: list[tuple[Judged, ...]], is_run: bool) -> Bottleneck:
+    """The verdict where no limit gains: what the time goes into."""
     share, name = _dominating(situation.base.shares)
     kind = KIND_OF_SHARE[name]
-    gains = _gains(lifted, situation.base, _measures(situation, lifted)[0])
-    sentences = evidence.hardware(situation, kind, share)
     confidence = _confidence(situation.base, share - 0.25)
-    return Bottleneck("none", kind, confidence, sentences, _best_of_each(gains))
+    refuted = next((gains for gains in tried if any(one.is_refuted for one in gains)), None)
+    if refuted is not None:
+        confidence = LESS_SURE[confidence]
+    gains = refuted or tried[0]
+    says = evidence.hardware(situation, kind, share)
+    says += sentences(gains) if is_run else ()
+    return Bottleneck("none", kind, confidence, says, _lifts(gains))
 
 
-def _measures(situation: Situation, lifted: tuple[Lifted, ...]) -> tuple[Measure, ...]:
-    """Goodput where an SLO can be met at all; else throughput, then the latency tails."""
-    reachable = any(one.estimate.goodput_requests_per_s > 0 for one in lifted)
-    if situation.slo.is_set and (reachable or situation.base.goodput_requests_per_s > 0):
-        return (goodput_gain,)
-    return (throughput_gain, tail_gain)
+class _Screen(NamedTuple):
+    """By which gain the closed form picks the lifts, and by which they are judged."""
+
+    by: Measure
+    measure: Measure
 
 
-_Gains = list[tuple[Lifted, Gain]]
+def _screens(
+    situation: Situation, lifted: tuple[Lifted, ...], simulator: Simulator | None
+) -> tuple[_Screen, ...]:
+    """Goodput where an SLO can be met at all; else throughput, then the latency tails.
+
+    Where only a run meets it, the closed form's latencies and throughput pick the lifts.
+    """
+    if situation.slo.is_set:
+        reached = (situation.base, *(one.estimate for one in lifted))
+        if any(estimate.goodput_requests_per_s > 0 for estimate in reached):
+            return (_Screen(goodput_gain, goodput_gain),)
+        if simulator is not None and simulator.base.goodput_requests_per_s > 0:
+            return (_Screen(tail_gain, goodput_gain), _Screen(throughput_gain, goodput_gain))
+    return (_Screen(throughput_gain, throughput_gain), _Screen(tail_gain, tail_gain))
 
 
-def _gains(lifted: tuple[Lifted, ...], base: PerformanceEstimate, measure: Measure) -> _Gains:
-    return [(limit, measure(base, limit.estimate)) for limit in lifted]
+def _gains(
+    lifted: tuple[Lifted, ...], base: PerformanceEstimate, measure: Measure
+) -> tuple[Judged, ...]:
+    return tuple(Judged(limit, measure(base, limit.estimate)) for limit in lifted)
 
 
-def _largest(gains: _Gains) -> tuple[Lifted, Gain] | None:
+def _best_of_each(gains: tuple[Judged, ...]) -> tuple[Judged, ...]:
+    """One a default: of the token budgets the best."""
+    best: dict[str, Judged] = {}
+    for one in gains:
+        default = one.limit.default
+        if default not in best or one.gain.gain > best[default].gain.gain:
+            best[default] = one
+    return tuple(best.values())
+
+
+def _largest(gains: tuple[Judged, ...]) -> Judged | None:
     """The largest gain worth naming; among equal ones the first in the order of the defaults."""
-    top = max((gain.gain for _, gain in gains), default=0.0)
+    top = max((one.gain.gain for one in gains), default=0.0)
     if top < WORTH_NAMING:
         return None
-    first = next(limit for limit, gain in gains if gain.gain >= top - EQUAL_GAINS)
-    same_kind = [(limit, gain) for limit, gain in gains if limit.default == first.default]
-    return max(same_kind, key=lambda found: found[1].gain)
+    return next(one for one in gains if one.gain.gain >= top - EQUAL_GAINS)
 
 
-def _best_of_each(gains: _Gains) -> tuple[Lift, ...]:
-    """One line a default: of the token budgets the best."""
-    best: dict[str, tuple[Lifted, Gain]] = {}
-    for limit, gain in gains:
-        if limit.default not in best or gain.gain > best[limit.default][1].gain:
-            best[limit.default] = (limit, gain)
+def _lifts(gains: tuple[Judged, ...]) -> tuple[Lift, ...]:
     return tuple(
         Lift(limit.limit, gain.metric, gain.before, gain.after, gain.gain)
-        for limit, gain in best.values()
+        for limit, gain, _ in gains
     )
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from math import ceil
 from typing import NamedTuple, TypeAlias
 
 from scheduler_reader.capacity.plan import CapacityPlan
@@ -18,7 +19,6 @@ Evaluate: TypeAlias = Callable[
     [ResolvedEngine, CapacityPlan, Workload, Slo], Value[PerformanceEstimate]
 ]
 
-UNLIMITED = 10**9
 TOKEN_BUDGETS = (256, 512, 1024, 2048, 4096, 8192, 16384, 32768)
 
 
@@ -29,6 +29,8 @@ class Lifted(NamedTuple):
     default: Default
     kind: Kind
     estimate: PerformanceEstimate
+    engine: ResolvedEngine
+    plan: CapacityPlan
 
 
 class Situation(NamedTuple):
@@ -50,6 +52,12 @@ class Situation(NamedTuple):
         return int(self.engine.get("max_num_seqs"))
 
     @property
+    def most_at_once(self) -> int:
+        """How many requests of the workload can be in the engine together."""
+        workload = self.workload
+        return min(workload.num_requests, workload.concurrency or workload.num_requests)
+
+    @property
     def is_chunked(self) -> bool:
         return self.engine.get("enable_chunked_prefill") is not False
 
@@ -65,33 +73,57 @@ def lifted_limits(situation: Situation) -> tuple[Lifted, ...]:
 
 def _without_kv_limit(situation: Situation) -> Iterator[Lifted]:
     """Where nobody waits, blocks (as seats) limit nothing: the estimate stays as it is."""
-    if situation.base.waiting == 0:
-        yield Lifted("KV blocks", "paged_attention", "kv_starvation", situation.base)
+    engine, plan, base = situation.engine, situation.plan, situation.base
+    if base.waiting == 0:
+        yield Lifted("KV blocks", "paged_attention", "kv_starvation", base, engine, plan)
         return
-    plan = replace(
-        situation.plan, num_blocks=UNLIMITED, workload_concurrency=float(UNLIMITED), starts=True
-    )
-    estimate = _evaluated(situation, situation.engine, plan)
+    plan = _holding_all(situation)
+    estimate = _evaluated(situation, engine, plan)
     if estimate is not None:
-        yield Lifted("KV blocks", "paged_attention", "kv_starvation", estimate)
+        yield Lifted("KV blocks", "paged_attention", "kv_starvation", estimate, engine, plan)
+
+
+def _holding_all(situation: Situation) -> CapacityPlan:
+    """Blocks for all that the workload has in the engine at once, at their ends: more are no gain,
+    and a simulator keeps an account of each.
+
+    Laws of lengths have no longest request; one as long as the model takes is added for them.
+    """
+    plan, workload = situation.plan, situation.workload
+    block_size, together = plan.block_size or 1, situation.most_at_once
+    length = workload.input_tokens.largest + workload.output_tokens.largest
+    most = situation.engine.value("max_model_len")
+    longest = length if isinstance(most, Unknown) else int(most.value)
+    blocks = together * ceil(min(length, longest) / block_size) + ceil(longest / block_size) + 1
+    return replace(
+        plan,
+        num_blocks=max(plan.num_blocks or 0, blocks),
+        # of mean contexts, which may all have become whole requests
+        workload_concurrency=max(plan.workload_concurrency or 0.0, 2.0 * together),
+        starts=True,
+    )
 
 
 def _without_seat_limit(situation: Situation) -> Iterator[Lifted]:
-    if situation.base.waiting == 0:
-        yield Lifted("max_num_seqs", "continuous_batching", "admission_stall", situation.base)
+    engine, plan, base = situation.engine, situation.plan, situation.base
+    if base.waiting == 0:
+        yield Lifted("max_num_seqs", "continuous_batching", "admission_stall", base, engine, plan)
         return
-    changes: dict[str, int | None] = {"max_num_seqs": UNLIMITED}
+    seats = min(situation.most_at_once, situation.token_budget)  # vLLM refuses more
+    changes: dict[str, int | None] = {"max_num_seqs": max(situation.max_num_seqs, seats)}
     if "max_num_active_seqs" in situation.engine.settings:
         changes["max_num_active_seqs"] = None
-    engine = situation.engine.with_values(**changes)
-    estimate = _evaluated(situation, engine, situation.plan)
+    engine = engine.with_values(**changes)
+    estimate = _evaluated(situation, engine, plan)
     if estimate is not None:
-        yield Lifted("max_num_seqs", "continuous_batching", "admission_stall", estimate)
+        yield Lifted(
+            "max_num_seqs", "continuous_batching", "admission_stall", estimate, engine, plan
+        )
 
 
 def _with_other_budgets(situation: Situation) -> Iterator[Lifted]:
     current = situation.token_budget
-    needed = min(situation.max_num_seqs, situation.workload.concurrency or UNLIMITED)
+    needed = min(situation.max_num_seqs, situation.workload.concurrency or situation.max_num_seqs)
     for budget in TOKEN_BUDGETS:
         if budget < needed or (situation.is_chunked and budget == current):
             continue
@@ -105,7 +137,7 @@ def _with_other_budgets(situation: Situation) -> Iterator[Lifted]:
         kind: Kind = "chunk_too_large" if budget < current else "chunk_too_small"
         if not situation.is_chunked:
             limit, kind = f"prefill chunked to {budget:,} tokens", "prefill_unchunked"
-        yield Lifted(limit, "chunked_prefill", kind, estimate)
+        yield Lifted(limit, "chunked_prefill", kind, estimate, engine, situation.plan)
 
 
 def _evaluated(

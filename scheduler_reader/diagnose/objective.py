@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from collections.abc import Callable
+from typing import NamedTuple, TypeAlias
 
 from scheduler_reader.performance.estimate import PerformanceEstimate
 
@@ -18,6 +19,9 @@ class Gain(NamedTuple):
     before: float
     after: float
     gain: float
+
+
+Measure: TypeAlias = Callable[[PerformanceEstimate, PerformanceEstimate], Gain]
 
 
 def throughput_gain(before: PerformanceEstimate, after: PerformanceEstimate) -> Gain:

@@ -12,7 +12,7 @@ from dataclasses import replace
 
 from scheduler_reader.capacity.plan import CapacityPlan
 from scheduler_reader.errors import UsageError
-from scheduler_reader.performance import estimate_performance
+from scheduler_reader.performance import estimate_performance, operating_estimate
 from scheduler_reader.performance.estimate import Latency, PerformanceEstimate
 from scheduler_reader.resolve.engine import ResolvedEngine
 from scheduler_reader.simulate.arrivals import Source
@@ -30,6 +30,7 @@ from scheduler_reader.workload import Slo, Workload
 ORIGIN = Origin("derived", "simulated run of the workload")
 MOST_REQUESTS = 8_000  # a run of them takes less than a second
 MOST_WORK = 250_000  # the same for what the exact scheduler decides (`stepwise.run_stepwise`)
+MOST_WORK_OF_A_LIFT = 60_000  # up to three lifts are run beside the engine as it is
 MOST_GAPS = 1_000_000  # the same, where an objective is on each request's own gaps
 
 
@@ -42,28 +43,53 @@ def simulated_estimate(
     An open loop above the capacity has the closed form's answer: the capacity, and no tail.
     """
     instant = estimate_performance(engine, plan, workload, slo)
+    if isinstance(instant, Unknown) or instant.value.saturated:
+        return instant  # latencies of saturation would say how long the run was, nothing else
+    setup = set_up(engine, plan, workload)
+    found = _simulated(instant.value, setup, slo, MOST_WORK)
+    return _unsimulated(instant, found.reason) if isinstance(found, Unknown) else found
+
+
+def is_simulated(estimate: Value[PerformanceEstimate]) -> bool:
+    """Whether the figures are those of a run, rather than of the closed form."""
+    return isinstance(estimate, Known) and estimate.origin == ORIGIN
+
+
+def simulated_lift(
+    engine: ResolvedEngine, plan: CapacityPlan, workload: Workload, slo: Slo
+) -> Value[PerformanceEstimate]:
+    """A run of the workload without one of the engine's limits, with less work than the engine's
+    own; unknown, with the reason, where there is none.
+    """
+    instant = operating_estimate(engine, plan, workload, slo)
     if isinstance(instant, Unknown):
         return instant
-    setup = set_up(engine, plan, workload)
-    if isinstance(setup, Unknown):
-        return _unsimulated(instant, setup.reason)
     if instant.value.saturated:
-        return instant  # its latencies would say how long the run was, nothing else
+        return Unknown("more is offered than the engine sustains")
+    return _simulated(instant.value, set_up(engine, plan, workload), slo, MOST_WORK_OF_A_LIFT)
+
+
+def _simulated(
+    instant: PerformanceEstimate, setup: Value[Setup], slo: Slo, most_work: float
+) -> Value[PerformanceEstimate]:
+    """The closed form's estimate with the figures of a run, or why there is no run."""
+    if isinstance(setup, Unknown):
+        return setup
     obstacle = _obstacle(setup.value, slo)
     if obstacle is not None:
-        return _unsimulated(instant, obstacle)
+        return Unknown(obstacle)
     try:
-        result = _run(setup.value)
+        result = _run(setup.value, most_work)
     except LongRunError:
-        return _unsimulated(instant, "the exact scheduler would have too much to decide")
+        return Unknown("the exact scheduler would have too much to decide")
     except UsageError as error:
-        return _unsimulated(instant, str(error))
+        return Unknown(str(error))
     unit = setup.value.step_model.acceptance
     metrics = measure(result, objectives(slo, unit), frontend_s=setup.value.frontend_s)
     metrics = in_tokens(metrics, unit)
     if metrics.unfinished or metrics.ttft_ms is None:
-        return _unsimulated(instant, "some requests are never scheduled")
-    return Known(_merged(instant.value, result, metrics, setup.value), ORIGIN)
+        return Unknown("some requests are never scheduled")
+    return Known(_merged(instant, result, metrics, setup.value), ORIGIN)
 
 
 def _obstacle(setup: Setup, slo: Slo) -> str | None:
@@ -81,7 +107,7 @@ def _unsimulated(instant: Known[PerformanceEstimate], reason: str) -> Known[Perf
     return Known(replace(instant.value, not_modeled=notes), instant.origin)
 
 
-def _run(setup: Setup) -> SimulationResult:
+def _run(setup: Setup, most_work: float) -> SimulationResult:
     units = counted(setup)
     config, release, model = units.config, units.release, units.step_model
 
@@ -90,7 +116,7 @@ def _run(setup: Setup) -> SimulationResult:
         arrivals = source(setup.workload, length, setup.ramp_s, setup.frontend_s)
         return InUnits(arrivals, model.acceptance) if model.speculation else arrivals
 
-    return serve(config, release, model, requests, most_work=MOST_WORK)
+    return serve(config, release, model, requests, most_work=most_work)
 
 
 def _merged(

@@ -1,0 +1,91 @@
+"""Hold what the closed form says of lifted limits against simulated runs.
+
+The closed form screens all lifts, dozens in a few milliseconds.  Of each default the best one is
+then run, so that the gains are those of the performance that is printed beside them.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from scheduler_reader.diagnose.lifts import Evaluate, Lifted
+from scheduler_reader.diagnose.objective import (
+    UNCHANGED,
+    WORTH_NAMING,
+    Gain,
+    Measure,
+    goodput_gain,
+)
+from scheduler_reader.performance.estimate import PerformanceEstimate
+from scheduler_reader.value import Known, Value
+from scheduler_reader.workload import Slo, Workload
+
+
+class Judged(NamedTuple):
+    """A lifted limit and what it gains; `screened` is what the closed form gives, where `gain` is
+    that of a run.
+    """
+
+    limit: Lifted
+    gain: Gain
+    screened: Gain | None = None
+
+    @property
+    def is_refuted(self) -> bool:
+        """Whether the closed form would name this limit and the run does not."""
+        screened = self.screened
+        if screened is None or screened.metric != self.gain.metric:
+            return False
+        return screened.gain >= WORTH_NAMING > self.gain.gain
+
+
+class Simulator:
+    """Runs of lifted limits, each made once.  `base` is the run of the engine as it is.
+
+    `evaluate` returns an Unknown where a run cannot be made or would be long.
+    """
+
+    def __init__(self, base: PerformanceEstimate, evaluate: Evaluate) -> None:
+        self.base = base
+        self._evaluate = evaluate
+        self._runs: dict[str, Value[PerformanceEstimate]] = {}
+
+    def confirmed(self, judged: Judged, measure: Measure, workload: Workload, slo: Slo) -> Judged:
+        """The gain of a run; of a limit that gains next to nothing or cannot be run, the closed
+        form's gain on the simulated base.
+
+        Goodput near zero has no gain that carries over: there the closed form's figures stay.
+        """
+        limit, screened = judged.limit, judged.gain
+        same = measure(self.base, self.base)
+        if screened.gain >= UNCHANGED:
+            run = self._run(limit, workload, slo)
+            if isinstance(run, Known):
+                return Judged(limit, measure(self.base, run.value), screened)
+            if measure is goodput_gain and screened.metric == same.metric:
+                return judged
+        if screened.metric != same.metric:
+            return Judged(limit, same)
+        factor = 1 + screened.gain
+        after = same.before / factor if same.metric.endswith("_ms") else same.before * factor
+        return Judged(limit, same._replace(after=after, gain=screened.gain))
+
+    def _run(self, limit: Lifted, workload: Workload, slo: Slo) -> Value[PerformanceEstimate]:
+        if limit.limit not in self._runs:
+            self._runs[limit.limit] = self._evaluate(limit.engine, limit.plan, workload, slo)
+        return self._runs[limit.limit]
+
+
+def sentences(judged: tuple[Judged, ...]) -> tuple[str, ...]:
+    """Which gains are of runs and which in closed form, and where the two disagree."""
+    refuted = tuple(
+        f"in closed form {one.limit.limit}, lifted, gains {one.screened.gain:.0%}, in a run "
+        f"{one.gain.gain:.0%}: the run decides"
+        for one in judged
+        if one.screened is not None and one.is_refuted
+    )
+    run = ", ".join(one.limit.limit for one in judged if one.screened is not None)
+    not_run = ", ".join(one.limit.limit for one in judged if one.screened is None)
+    ways = {"gains by simulation": run, "in closed form": not_run}
+    says = "; ".join(f"{way}: {limits}" for way, limits in ways.items() if limits)
+    return (*refuted, says if run else f"gains {says}")
