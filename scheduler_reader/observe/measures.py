@@ -54,6 +54,7 @@ MEASURES: dict[str, str] = {
     "kv_cache_gib": "KV cache of a GPU, GiB",
     "cuda_graph_capture_s": "capture of CUDA graphs, s",
     "num_cpu_blocks": "KV blocks in CPU memory",
+    "prompt_tokens_per_s": "prompt tokens/s",
 }
 
 Measures = Mapping[str, Value[float]]

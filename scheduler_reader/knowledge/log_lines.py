@@ -1,0 +1,69 @@
+"""What lines of a vLLM server's log mean: `compat_matrix/log_lines.yaml`."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from functools import cache
+from typing import Any, NamedTuple
+
+from scheduler_reader.data import documents
+
+
+class LogLine(NamedTuple):
+    """A pattern with named groups, and which of several values of them counts."""
+
+    pattern: re.Pattern[str]
+    keep: str  # first, last, min, max
+
+
+class Failure(NamedTuple):
+    """What an error of the start means; `rules`: starts of the codes that foresee it."""
+
+    pattern: re.Pattern[str]
+    component: str
+    means: str
+    change: str
+    rules: tuple[str, ...]
+
+
+class LogLines(NamedTuple):
+    """Everything known about the lines, compiled."""
+
+    lines: tuple[LogLine, ...]
+    config: Mapping[str, str]
+    started: re.Pattern[str]
+    stopping: re.Pattern[str]
+    wrappers: re.Pattern[str]
+    failures: tuple[Failure, ...]
+    unread_files: frozenset[str]
+    unread_texts: re.Pattern[str]
+
+
+@cache
+def log_lines() -> LogLines:
+    """The data file as patterns."""
+    known: Any = documents("compat_matrix", "log_lines.yaml")["log_lines.yaml"]
+    return LogLines(
+        lines=tuple(LogLine(re.compile(one["pattern"]), one["keep"]) for one in known["lines"]),
+        config=known["config"],
+        started=_any(known["started"]),
+        stopping=_any(known["stopping"]),
+        wrappers=_any(known["wrappers"]),
+        failures=tuple(
+            Failure(
+                re.compile(one["pattern"]),
+                one["component"],
+                one["means"],
+                one["change"],
+                tuple(one["rules"]),
+            )
+            for one in known["failures"]
+        ),
+        unread_files=frozenset(known["not_read"]["files"]),
+        unread_texts=_any(known["not_read"]["texts"]),
+    )
+
+
+def _any(patterns: list[str]) -> re.Pattern[str]:
+    return re.compile("|".join(f"(?:{pattern})" for pattern in patterns))

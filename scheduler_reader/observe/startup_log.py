@@ -1,0 +1,186 @@
+"""What a server's log says: release, arguments, memory, KV cache, statistics, and why it ended.
+
+The lines of each generation of vLLM are data: `compat_matrix/log_lines.yaml`.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+from scheduler_reader.knowledge.log_lines import log_lines
+from scheduler_reader.observe.failed_start import (
+    LoggedFailure,
+    find_failure,
+    outside_tracebacks,
+)
+from scheduler_reader.observe.log_text import Line, read_lines
+from scheduler_reader.observe.measures import MEASURES, Measures
+from scheduler_reader.observe.text import read_recorded
+from scheduler_reader.value import Known, Origin, Unknown, Value
+
+EXPECTED = "the log of a vLLM server"
+PERCENTS = {
+    "kv_cache_usage_percent": "kv_cache_usage",
+    "prefix_cache_hit_percent": "prefix_cache_hit_rate",
+}
+WORDS = ("version", "attention_backend")
+SETTINGS = ("max_num_batched_tokens",)
+
+
+class LogWarning(NamedTuple):
+    """A warning and how often it was printed; `line` is the first."""
+
+    text: str
+    line: int
+    times: int
+
+
+class StartupLog(NamedTuple):
+    """Measures by names of `MEASURES`; `settings`: argument name → what the engine runs with.
+
+    `arguments` are those that the log calls non-default; Unknown where it does not list them.
+    """
+
+    path: str
+    measures: Measures
+    version: Value[str]
+    arguments: Value[Mapping[str, Any]]
+    settings: Mapping[str, Value[Any]]
+    attention_backend: Value[str]
+    warnings: tuple[LogWarning, ...]
+    failure: LoggedFailure | None
+    is_up: bool  # whether the server came up
+
+
+def read_startup_log(path: str) -> StartupLog:
+    """What is in a log file; raises `InputError` where it cannot be read."""
+    return log_reading(read_recorded(path, EXPECTED), path)
+
+
+def log_reading(text: str, path: str) -> StartupLog:
+    """The same for text that is at hand."""
+    lines = list(read_lines(text))
+    found = _found(lines, path)
+    measures: dict[str, Value[float]] = {}
+    settings: dict[str, Value[Any]] = {}
+    for name, value in found.items():
+        if name in PERCENTS:
+            measures[PERCENTS[name]] = Known(float(value.value) / 100, value.origin)
+        elif name in MEASURES:
+            measures[name] = Known(float(value.value), value.origin)
+        elif name in SETTINGS:
+            settings[name] = Known(int(value.value), value.origin)
+    if "config" in found:
+        settings = {**_config(found["config"]), **settings}
+    started = log_lines().started
+    return StartupLog(
+        path,
+        measures,
+        found.get("version", Unknown("the log does not name a release")),
+        _arguments(found.get("arguments")),
+        settings,
+        found.get("attention_backend", Unknown("the log does not name a backend")),
+        _warnings(lines),
+        find_failure(lines),
+        any(started.search(line.text) for line in lines),
+    )
+
+
+def unread_lines(text: str) -> tuple[Line, ...]:
+    """The lines that neither a pattern reads nor the list of those with nothing in them holds.
+
+    Lines of a traceback and warnings count as read: they are told as such.
+    """
+    known = log_lines()
+    left = []
+    for line in outside_tracebacks(read_lines(text)):
+        is_read = any(one.pattern.search(line.text) for one in known.lines)
+        if is_read or line.level in ("WARNING", "ERROR", "CRITICAL"):
+            continue
+        if line.file in known.unread_files or known.unread_texts.search(line.text):
+            continue
+        left.append(line)
+    return tuple(left)
+
+
+def _found(lines: Sequence[Line], path: str) -> dict[str, Known[Any]]:
+    """The value of each group of the patterns, the one of several that counts."""
+    found: dict[str, Known[Any]] = {}
+    known = log_lines().lines
+    for line in lines:
+        for pattern, keep in known:
+            match = pattern.search(line.text)
+            if match is None:
+                continue
+            for name, word in match.groupdict().items():
+                if word is None:
+                    continue
+                value = _typed(name, word)
+                if name not in found or _counts(value, found[name].value, keep):
+                    origin = Origin("file", path=path, line=line.number)
+                    found[name] = Known(value, origin)
+    return found
+
+
+def _typed(name: str, word: str) -> Any:
+    if name in (*WORDS, "config", "arguments"):
+        return word.strip()
+    return float(word.replace(",", "").rstrip("."))
+
+
+def _counts(new: Any, old: Any, keep: str) -> bool:
+    """Whether a further value takes the place of the one that is there."""
+    if keep == "last":
+        return True
+    if keep in ("min", "max"):
+        return bool(new < old if keep == "min" else new > old)
+    return False
+
+
+def _arguments(found: Known[Any] | None) -> Value[Mapping[str, Any]]:
+    """The arguments of the log as values; nothing in them is run."""
+    if found is None:
+        return Unknown("the log does not list the arguments")
+    try:
+        content = ast.literal_eval(found.value)
+    except (ValueError, SyntaxError, MemoryError, RecursionError):  # objects print as <…>
+        content = _simple_pairs(found.value)
+    if not isinstance(content, dict):
+        return Unknown("the list of arguments in the log is no mapping", found.origin)
+    return Known({str(name): value for name, value in content.items()}, found.origin)
+
+
+_PAIR = re.compile(r"'(?P<name>\w+)': (?P<value>'[^']*'|-?\d+(?:\.\d+)?|True|False|None)(?=[,}])")
+
+
+def _simple_pairs(text: str) -> dict[str, Any]:
+    """The pairs whose values are plain, out of a mapping that holds objects as well."""
+    return {pair["name"]: ast.literal_eval(pair["value"]) for pair in _PAIR.finditer(text)}
+
+
+def _config(found: Known[Any]) -> dict[str, Value[Any]]:
+    """The settings that the line with the engine's whole configuration states."""
+    settings: dict[str, Value[Any]] = {}
+    for name, argument in log_lines().config.items():
+        match = re.search(rf"(?<![\w.]){name}=('[^']*'|[^,\s)]+)", found.value)
+        if match:
+            word = match[1].strip("'")
+            plain = {"True": True, "False": False, "None": None}
+            value: Any = plain.get(word, int(word) if word.isdigit() else word)
+            settings[argument] = Known(value, found.origin)
+    return settings
+
+
+def _warnings(lines: Sequence[Line]) -> tuple[LogWarning, ...]:
+    """Each warning once, in order."""
+    found: dict[str, LogWarning] = {}
+    for line in lines:
+        if line.level == "WARNING" and line.text:
+            seen = found.get(line.text)
+            times = 1 if seen is None else seen.times + 1
+            first = line.number if seen is None else seen.line
+            found[line.text] = LogWarning(line.text, first, times)
+    return tuple(found.values())
