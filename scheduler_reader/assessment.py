@@ -7,6 +7,7 @@ from typing import Protocol
 
 from scheduler_reader.capacity.plan import CapacityPlan
 from scheduler_reader.diagnose.verdict import Bottleneck, TuningStep
+from scheduler_reader.observe.observation import Comparison, Observation
 from scheduler_reader.performance.estimate import PerformanceEstimate
 from scheduler_reader.resolve.engine import ResolvedEngine
 from scheduler_reader.rule_engine.finding import Finding, NotEvaluated, Suppressed
@@ -54,3 +55,5 @@ class Assessment:
     read_next: str
     measure_next: str
     suppressed: tuple[Suppressed, ...] = ()
+    observation: Observation | None = None
+    comparison: tuple[Comparison, ...] = ()

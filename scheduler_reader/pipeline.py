@@ -12,8 +12,15 @@ from scheduler_reader.capacity import plan_capacity
 from scheduler_reader.capacity.plan import CapacityPlan
 from scheduler_reader.diagnose import find_bottleneck, next_steps, tune
 from scheduler_reader.diagnose.confirmation import Simulator
+from scheduler_reader.diagnose.measured import outranked
 from scheduler_reader.knowledge.flags import flag_table
 from scheduler_reader.knowledge.versions import Release
+from scheduler_reader.observe.observation import (
+    Comparison,
+    Observation,
+    compared,
+    observed_workload,
+)
 from scheduler_reader.parse.source import ParsedEngine
 from scheduler_reader.performance import estimate_performance
 from scheduler_reader.performance.estimate import PerformanceEstimate
@@ -36,6 +43,14 @@ class Request:
     rule_folders: Sequence[Path] = ()
     rules: Selection = field(default_factory=Selection)
     policy: Policy = field(default_factory=dict)
+    observation: Observation | None = None
+
+    def observing(self, observation: Observation | None) -> Request:
+        """The same with what was observed; its load is taken where no workload is stated."""
+        if observation is None:
+            return self
+        workload = self.workload or observed_workload(observation)
+        return replace(self, observation=observation, workload=workload)
 
     def wanted_rules(self, release: Release) -> tuple[CompiledRule, ...]:
         """The rules that hold for a release and are not deselected."""
@@ -52,8 +67,20 @@ def assess(parsed: ParsedEngine, request: Request) -> Assessment:
     bottleneck = find_bottleneck(
         engine, plan, workload, request.slo, base=base, simulator=_simulator(request, estimate)
     )
+    comparison: tuple[Comparison, ...] = ()
+    if request.observation is not None:
+        known = estimate.value if isinstance(estimate, Known) else None
+        comparison = compared(request.observation, plan, known)
+        bottleneck = outranked(engine, plan, bottleneck, estimate, request.observation)
     facts = Facts.of(
-        engine, plan, estimate, bottleneck, workload, request.slo, policy=request.policy
+        engine,
+        plan,
+        estimate,
+        bottleneck,
+        workload,
+        request.slo,
+        observation=request.observation,
+        policy=request.policy,
     )
     findings, not_evaluated = evaluate(request.wanted_rules(engine.release), facts)
     following = next_steps(engine, bottleneck)
@@ -79,10 +106,13 @@ def assess(parsed: ParsedEngine, request: Request) -> Assessment:
         assumptions=(
             *engine.assumptions,
             *workload_assumption(request.workload),
+            *(request.observation.notes if request.observation else ()),
             *(estimate.value.assumptions if isinstance(estimate, Known) else ()),
         ),
         read_next=following.read,
         measure_next=following.measure,
+        observation=request.observation,
+        comparison=comparison,
     )
 
 
@@ -106,6 +136,7 @@ def check(parsed: ParsedEngine, request: Request) -> Checked:
         find_bottleneck=lambda: find_bottleneck(engine, sources.capacity, workload, request.slo),
         workload=workload,
         slo=request.slo,
+        observation=request.observation,
         policy=request.policy,
     )
     if request.workload is None and request.slo == Slo() and not is_judged:

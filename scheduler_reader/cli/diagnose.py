@@ -11,6 +11,7 @@ from scheduler_reader.cli import options
 from scheduler_reader.cli.groups import (
     Gate,
     Load,
+    Observed,
     Output,
     RuleChoice,
     Target,
@@ -33,6 +34,7 @@ def diagnose(
     vllm_version: options.VllmVersion = None,
     target: Target,
     load: Load,
+    observed: Observed,
     output: Output,
     gate: Gate,
     choice: RuleChoice,
@@ -51,6 +53,7 @@ def diagnose(
 
     policy = gate.thresholds(context)
     request = read_request(target.read(context, vllm_version), load, choice, policy)
+    request = request.observing(observed.read())
     controls = gate.controls(context, request.rule_folders)
     outputs = output.read("terminal")
     files, unreadable = read_inputs(configs or [], context.obj)

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from scheduler_reader.cli.output import Outputs
     from scheduler_reader.gate.controls import Controls
     from scheduler_reader.knowledge.calibration import Calibration
+    from scheduler_reader.observe.observation import Observation
     from scheduler_reader.parse.source import ParsedEngine
     from scheduler_reader.pipeline import Request
     from scheduler_reader.policy import Policy
@@ -116,6 +117,25 @@ class Load(NamedTuple):
             if value is not None and not value > 0:
                 raise UsageError(f"--slo-{option}-ms must be positive, not {value:g}")
         return Slo(ttft_ms=self.slo_ttft_ms, itl_ms=self.slo_itl_ms, tpot_ms=self.slo_tpot_ms)
+
+
+class Observed(NamedTuple):
+    """What was measured on the running engine."""
+
+    metrics: options.Metrics = None
+    metrics_interval_s: options.MetricsInterval = None
+    bench: options.BenchFiles = None
+    startup_log: options.StartupLogFile = None
+
+    def read(self) -> Observation | None:
+        """The observation; None where nothing is given.  A URL is fetched because it is named."""
+        if not (self.metrics or self.bench or self.startup_log):
+            return None
+        from scheduler_reader.observe.observation import observe
+
+        log = None if self.startup_log is None else str(self.startup_log)
+        bench = [str(path) for path in self.bench or ()]
+        return observe(self.metrics or (), bench, log, self.metrics_interval_s)
 
 
 class RuleChoice(NamedTuple):

@@ -108,6 +108,8 @@ def exit_code(
         worst = [f.severity for a in assessments for f in a.findings]
         if any(ranks.index(FailOn(severity)) <= ranks.index(gate.fail_on) for severity in worst):
             return FINDINGS
-    if gate.require_facts and any(a.not_evaluated for a in assessments):
+    if gate.require_facts and any(
+        not each.needs_observation for one in assessments for each in one.not_evaluated
+    ):
         return FACTS_MISSING
     return 0

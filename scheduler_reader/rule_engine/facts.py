@@ -9,6 +9,7 @@ from packaging.version import Version
 
 from scheduler_reader.capacity.plan import CapacityPlan
 from scheduler_reader.diagnose.verdict import Bottleneck
+from scheduler_reader.observe.observation import Observation
 from scheduler_reader.performance.estimate import PerformanceEstimate
 from scheduler_reader.policy import Policy
 from scheduler_reader.resolve.engine import ResolvedEngine
@@ -35,7 +36,7 @@ class Facts:
         bottleneck: Value[Bottleneck],
         workload: Workload,
         slo: Slo,
-        observed: Mapping[str, float] | None = None,
+        observation: Observation | None = None,
         policy: Policy | None = None,
     ) -> Facts:
         """The facts of one engine after all stages."""
@@ -47,7 +48,7 @@ class Facts:
                 lambda: bottleneck,
                 workload,
                 slo,
-                observed or {},
+                observation,
                 policy or {},
             )
         )

@@ -74,8 +74,16 @@ class SuppressionIssue:
     origin: Origin
 
 
+NO_OBSERVATION = "no metrics are given (--metrics, --bench, --startup-log)"
+
+
 class NotEvaluated(NamedTuple):
     """A rule that applies to this release but needs a fact that is not known."""
 
     code: str
     missing: str
+
+    @property
+    def needs_observation(self) -> bool:
+        """Whether all that is missing is a measurement, and none was given."""
+        return self.missing == NO_OBSERVATION

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
 from scheduler_reader.capacity.plan import CapacityPlan
 from scheduler_reader.diagnose.verdict import Bottleneck
+from scheduler_reader.observe.observation import Observation
 from scheduler_reader.performance.estimate import PerformanceEstimate
 from scheduler_reader.policy import Policy
 from scheduler_reader.resolve.engine import ResolvedEngine
@@ -21,7 +22,7 @@ class Sources:
     """The stages' results, each computed when the first fact asks for it, and only once.
 
     Few rules look at a prediction, and finding the bottleneck costs more than all other stages
-    together.  `observed` maps names of `known_facts.observed` to measured values.
+    together.
     """
 
     engine: ResolvedEngine
@@ -30,7 +31,7 @@ class Sources:
     find_bottleneck: Callable[[], Value[Bottleneck]]
     workload: Workload
     slo: Slo
-    observed: Mapping[str, float] = field(default_factory=dict)
+    observation: Observation | None = None
     policy: Policy = field(default_factory=dict)
     suppression_issues: Sequence[SuppressionIssue] = ()
 

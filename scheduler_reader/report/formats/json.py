@@ -14,6 +14,7 @@ from scheduler_reader.assessment import Assessment
 from scheduler_reader.capacity.plan import CapacityPlan, KvRange, MemoryTerms
 from scheduler_reader.diagnose.verdict import Bottleneck, TuningStep
 from scheduler_reader.knowledge.gpus import GIB
+from scheduler_reader.observe.observation import Observation
 from scheduler_reader.performance.estimate import (
     Latency,
     PerformanceEstimate,
@@ -67,8 +68,8 @@ def _engine(assessment: Assessment) -> Any:
             assessment.performance,
             lambda estimate: {"workload": assessment.workload.as_file(), **_performance(estimate)},
         ),
-        "observed": None,
-        "comparison": [],
+        "observed": _observed(assessment.observation),
+        "comparison": [{**one._asdict(), "ratio": one.ratio} for one in assessment.comparison],
         "bottleneck": _or_unknown(assessment.bottleneck, _bottleneck),
         "findings": [_finding(finding) for finding in assessment.findings],
         "suppressed": [_suppressed(one) for one in assessment.suppressed],
@@ -81,6 +82,22 @@ def _engine(assessment: Assessment) -> Any:
         "measure_next": {"text": assessment.measure_next},
     }
     return plain(content, secrets(engine))
+
+
+def _observed(observation: Observation | None) -> dict[str, Any] | None:
+    if observation is None:
+        return None
+    return {
+        "sources": list(observation.sources),
+        "measures": {
+            name: {"value": value.value, "origin": str(value.origin)}
+            for name, value in observation.measures.items()
+            if isinstance(value, Known)
+        },
+        "missing": list(observation.missing),
+        "cache_config": dict(observation.cache_config),
+        "not_known": list(observation.unread),
+    }
 
 
 def _model(engine: ResolvedEngine) -> dict[str, Any]:

@@ -13,6 +13,7 @@ from scheduler_reader.report.terminal import (
     header,
     memory,
     notes,
+    observed,
     performance,
     settings,
 )
@@ -28,6 +29,7 @@ SECTIONS: Mapping[str, Callable[[Assessment], Iterator[Block]]] = {
     "header": header.blocks,
     "memory": memory.blocks,
     "performance": performance.blocks,
+    "observed": observed.blocks,
     "settings": settings.blocks,
     "findings": findings.finding_blocks,
     "tuning": findings.tuning_blocks,

@@ -1,0 +1,199 @@
+"""What was observed of one running engine: metrics, load generators and a start-up log, joined.
+
+Where two sources measure the same, what is nearer to the user wins: a client's latencies before the
+server's, the server's metrics before lines of its log.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, NamedTuple
+
+from scheduler_reader.observe.measures import Measures, known
+from scheduler_reader.performance.estimate import PerformanceEstimate
+from scheduler_reader.value import Known
+from scheduler_reader.workload import DEFAULT_WORKLOAD, Lengths, Workload
+
+if TYPE_CHECKING:
+    from scheduler_reader.capacity.plan import CapacityPlan
+    from scheduler_reader.observe.bench import Benchmark
+    from scheduler_reader.observe.startup_log import StartupLog
+
+# The four that a verdict on a running engine needs, each by any of its measures.
+NEEDED: Mapping[str, tuple[str, ...]] = {
+    "TTFT": ("ttft_mean_ms", "ttft_p50_ms", "ttft_p99_ms"),
+    "ITL": ("itl_mean_ms", "itl_p50_ms", "itl_p99_ms", "tpot_ms"),
+    "throughput": ("output_tokens_per_s", "requests_per_s"),
+    "concurrency": ("running", "running_mean", "offered_concurrency"),
+}
+ENOUGH_REQUESTS = 10  # of a closed loop, for each that is open at once
+
+
+class Comparison(NamedTuple):
+    """One measure as predicted and as observed."""
+
+    metric: str
+    predicted: float
+    observed: float
+
+    @property
+    def ratio(self) -> float | None:
+        """Observed over predicted; None where nothing was predicted."""
+        return self.observed / self.predicted if self.predicted else None
+
+
+@dataclass(frozen=True, slots=True)
+class Observation:
+    """Measures by names of `MEASURES`, and what the sources say beside them."""
+
+    measures: Measures
+    sources: tuple[str, ...]
+    cache_config: Mapping[str, str] = field(default_factory=dict)  # of vllm:cache_config_info
+    log: StartupLog | None = None
+    benchmark: Benchmark | None = None
+    unread: tuple[str, ...] = ()  # metrics that this release of ours does not know
+    notes: tuple[str, ...] = ()
+
+    def get(self, name: str) -> float | None:
+        """The number behind a measure, or None."""
+        return known(self.measures, name)
+
+    @property
+    def missing(self) -> tuple[str, ...]:
+        """Those of the four metrics of a verdict that nobody measured."""
+        return tuple(
+            metric
+            for metric, names in NEEDED.items()
+            if all(self.get(name) is None for name in names)
+        )
+
+
+def observe(
+    metrics: Sequence[str] = (),
+    bench: Sequence[str] = (),
+    startup_log: str | None = None,
+    interval_s: float | None = None,
+) -> Observation | None:
+    """Read all sources; None where none is given.
+
+    `metrics`: one page or two, files or URLs (`metrics.read_metrics`).  Of several results of load
+    generators the last run counts.  Raises `InputError` for what cannot be read.
+    """
+    if not (metrics or bench or startup_log):
+        return None
+    measures: dict[str, Known[float]] = {}
+    log = page = run = None
+    if startup_log:
+        from scheduler_reader.observe.startup_log import read_startup_log
+
+        log = read_startup_log(startup_log)
+        measures |= _only_known(log.measures)
+    if metrics:
+        from scheduler_reader.observe.metrics import read_metrics
+
+        page = read_metrics(metrics, interval_s)
+        measures |= _only_known(page.measures)
+    notes = page.notes if page else ()
+    if bench:
+        from scheduler_reader.observe.bench import read_bench
+
+        runs = [run for path in bench for run in read_bench(path)]
+        run = runs[-1]
+        measures |= _only_known(run.measures)
+        if len(runs) > 1:
+            notes += (f"of {len(runs)} benchmark runs the last one counts",)
+    return Observation(
+        measures=measures,
+        sources=(*metrics, *bench, *([startup_log] if startup_log else ())),
+        cache_config=page.cache_config if page else {},
+        log=log,
+        benchmark=run,
+        unread=page.unread if page else (),
+        notes=notes,
+    )
+
+
+def _only_known(measures: Measures) -> dict[str, Known[float]]:
+    return {name: value for name, value in measures.items() if isinstance(value, Known)}
+
+
+def observed_workload(observation: Observation) -> Workload | None:
+    """The load that was observed, with mean lengths; None where lengths or concurrency are not known."""
+    lengths = [observation.get(name) for name in ("input_tokens_mean", "output_tokens_mean")]
+    if any(length is None or length < 1 for length in lengths):
+        return None
+    prompt, output = (Lengths(constant=round(length or 1)) for length in lengths)
+    hits = observation.get("prefix_cache_hit_rate") or 0.0
+    run = observation.benchmark
+    rate = observation.get("offered_requests_per_s")
+    shape = {
+        "input_tokens": prompt,
+        "output_tokens": output,
+        "prefix_cache_hit_rate": min(max(hits, 0.0), 1.0),
+    }
+    if run is not None and run.is_open_loop and rate:
+        count = observation.get("offered_requests") or observation.get("requests")
+        return DEFAULT_WORKLOAD.replaced(
+            {
+                **shape,
+                "protocol": "open-loop",
+                "rate": rate,
+                "concurrency": None,
+                "num_requests": max(1, round(count or DEFAULT_WORKLOAD.num_requests)),
+            }
+        )
+    concurrency = concurrency_of(observation)
+    if concurrency is None:
+        return None
+    return DEFAULT_WORKLOAD.replaced(
+        {**shape, "concurrency": concurrency, "num_requests": ENOUGH_REQUESTS * concurrency}
+    )
+
+
+def concurrency_of(observation: Observation) -> int | None:
+    """Requests that were open at once: as the client kept them, else as the server saw them."""
+    stated = observation.benchmark.concurrency if observation.benchmark else None
+    running, waiting = observation.get("running"), observation.get("waiting")
+    seen = None if running is None else running + (waiting or 0.0)
+    for found in (stated, observation.get("running_mean"), seen):
+        if found is not None and found >= 1:
+            return round(found)
+    return None
+
+
+def compared(
+    observation: Observation, plan: CapacityPlan, estimate: PerformanceEstimate | None
+) -> tuple[Comparison, ...]:
+    """Every measure that was both predicted and observed, in reading order."""
+    pairs = ((name, value, observation.get(name)) for name, value in _predicted(plan, estimate))
+    return tuple(
+        Comparison(name, value, observed)
+        for name, value, observed in pairs
+        if value is not None and observed is not None
+    )
+
+
+def _predicted(
+    plan: CapacityPlan, estimate: PerformanceEstimate | None
+) -> Iterator[tuple[str, float | None]]:
+    if estimate is not None:
+        for name, latency in (("ttft", estimate.ttft_ms), ("itl", estimate.itl_ms)):
+            for part, value in zip(("mean", "p50", "p99"), latency, strict=True):
+                yield f"{name}_{part}_ms", value
+        yield "tpot_ms", estimate.tpot_ms
+        yield "output_tokens_per_s", estimate.output_tokens_per_s
+        yield "total_tokens_per_s", estimate.total_tokens_per_s
+        yield "requests_per_s", estimate.requests_per_s
+        yield "running", estimate.running
+        yield "waiting", estimate.waiting
+        yield "preemptions_per_request", estimate.preemptions_per_request
+    yield "kv_cache_tokens", plan.kv_cache_tokens
+    yield "num_blocks", plan.num_blocks
+    yield "max_concurrency", plan.max_concurrency
+    memory = plan.memory
+    if memory is not None:
+        gib = 1024**3
+        yield "weights_gib", memory.weights / gib
+        yield "activation_gib", memory.activation / gib
+        yield "kv_cache_gib", memory.kv_cache / gib
