@@ -19,6 +19,9 @@ COLUMNS = "100"
 NOWHERE = "http://127.0.0.1:9"  # the port where nothing listens: no page waits for a network
 READ_ENOUGH = 141  # `head` has closed the pipe
 
+# A runner of CI that runs the tests names files that the `github` format would write to.
+_SURROUNDINGS = {name: text for name, text in os.environ.items() if not name.startswith("GITHUB_")}
+
 
 @cache
 def with_outputs(page: str) -> str:
@@ -66,7 +69,7 @@ def _output(block: Block, folder: Path) -> str:
         else ["bash", "-eu", "-o", "pipefail", "-c", ours + block.commands],
         cwd=folder,
         env={
-            **os.environ,
+            **_SURROUNDINGS,
             "COLUMNS": COLUMNS,
             "PYTHONIOENCODING": "utf-8",
             "PYTHONPATH": str(ROOT),
