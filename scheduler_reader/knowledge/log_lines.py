@@ -14,7 +14,7 @@ class LogLine(NamedTuple):
     """A pattern with named groups, and which of several values of them counts."""
 
     pattern: re.Pattern[str]
-    keep: str  # first, last, min, max
+    keep: str  # first, last, min, max; over the last lines of all engines: sum, mean
 
 
 class Failure(NamedTuple):

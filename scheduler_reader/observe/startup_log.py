@@ -109,26 +109,38 @@ def unread_lines(text: str) -> tuple[Line, ...]:
 def _found(lines: Sequence[Line], path: str) -> dict[str, Known[Any]]:
     """The value of each group of the patterns, the one of several that counts."""
     found: dict[str, Known[Any]] = {}
+    of_engines: dict[str, dict[str, float]] = {}
     known = log_lines().lines
     for line in lines:
+        origin = Origin("file", path=path, line=line.number)
         for pattern, keep in known:
             match = pattern.search(line.text)
             if match is None:
                 continue
-            for name, word in match.groupdict().items():
-                if word is None:
+            words = match.groupdict()
+            engine = words.pop("engine", None) or "0"
+            for name, word in words.items():
+                value = None if word is None else _typed(name, word)
+                if value is None:
                     continue
-                value = _typed(name, word)
-                if name not in found or _counts(value, found[name].value, keep):
-                    origin = Origin("file", path=path, line=line.number)
+                if keep in ("sum", "mean"):
+                    engines = of_engines.setdefault(name, {})
+                    engines[engine] = value
+                    whole = sum(engines.values())
+                    found[name] = Known(whole / len(engines) if keep == "mean" else whole, origin)
+                elif name not in found or _counts(value, found[name].value, keep):
                     found[name] = Known(value, origin)
     return found
 
 
 def _typed(name: str, word: str) -> Any:
+    """A word as it is, a number as float; None where it is none after all."""
     if name in (*WORDS, "config", "arguments"):
         return word.strip()
-    return float(word.replace(",", "").rstrip("."))
+    try:
+        return float(word.replace(",", "").rstrip("."))
+    except ValueError:
+        return None
 
 
 def _counts(new: Any, old: Any, keep: str) -> bool:
