@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -70,9 +69,6 @@ def test_bash_completes_with_the_installed_script(shell: dict[str, str]) -> None
 
 
 @pytest.mark.parametrize("name", ["zsh", "fish"])
-def test_the_script_of_the_other_shells_is_one(name: str, shell: dict[str, str]) -> None:
+def test_the_script_of_another_shell_asks_this_program(name: str, shell: dict[str, str]) -> None:
     script = answer(shell, _SCHED_READER_COMPLETE=f"source_{name}")
-    assert "_SCHED_READER_COMPLETE=complete_" in script
-    if shutil.which(name) is None:
-        pytest.skip(f"{name} is not installed")
-    subprocess.run([name, "-n", "-c", script], env=shell, check=True)
+    assert f"_SCHED_READER_COMPLETE=complete_{name}" in script
