@@ -54,7 +54,16 @@ def test_settings_are_read_only_where_a_file_has_some(diagnosis: set[str], tmp_p
 
 @pytest.mark.parametrize(
     "name",
-    ["pydantic", "yaml", "rich", "hypothesis", "importlib.metadata", "email", "tomllib"],
+    [
+        "pydantic",
+        "yaml",
+        "rich",
+        "hypothesis",
+        "importlib.metadata",
+        "email",
+        "prometheus_client",
+        "tomllib",
+    ],
 )
 def test_a_command_line_is_diagnosed_without(diagnosis: set[str], name: str) -> None:
     assert name not in diagnosis
