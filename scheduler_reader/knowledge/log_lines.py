@@ -14,7 +14,7 @@ class LogLine(NamedTuple):
     """A pattern with named groups, and which of several values of them counts."""
 
     pattern: re.Pattern[str]
-    keep: str  # first, last, min, max; over the last lines of all engines: sum, mean
+    keep: str  # first, last, min, max
 
 
 class Failure(NamedTuple):
@@ -31,6 +31,7 @@ class LogLines(NamedTuple):
     """Everything known about the lines, compiled."""
 
     lines: tuple[LogLine, ...]
+    statistics: tuple[re.Pattern[str], ...]
     config: Mapping[str, str]
     started: re.Pattern[str]
     stopping: re.Pattern[str]
@@ -46,6 +47,7 @@ def log_lines() -> LogLines:
     known: Any = documents("compat_matrix", "log_lines.yaml")["log_lines.yaml"]
     return LogLines(
         lines=tuple(LogLine(re.compile(one["pattern"]), one["keep"]) for one in known["lines"]),
+        statistics=tuple(re.compile(one["pattern"]) for one in known["statistics"]),
         config=known["config"],
         started=_any(known["started"]),
         stopping=_any(known["stopping"]),

@@ -16,17 +16,14 @@ from scheduler_reader.observe.failed_start import (
     find_failure,
     outside_tracebacks,
 )
+from scheduler_reader.observe.log_statistics import is_statistics, statistics_measures
 from scheduler_reader.observe.log_text import Line, read_lines
 from scheduler_reader.observe.measures import MEASURES, Measures
 from scheduler_reader.observe.text import read_recorded
 from scheduler_reader.value import Known, Origin, Unknown, Value
 
 EXPECTED = "the log of a vLLM server"
-PERCENTS = {
-    "kv_cache_usage_percent": "kv_cache_usage",
-    "prefix_cache_hit_percent": "prefix_cache_hit_rate",
-}
-WORDS = ("version", "attention_backend")
+WORDS = ("version", "attention_backend", "graph_profiling", "config", "arguments")
 SETTINGS = ("max_num_batched_tokens",)
 
 
@@ -67,12 +64,11 @@ def log_reading(text: str, path: str) -> StartupLog:
     measures: dict[str, Value[float]] = {}
     settings: dict[str, Value[Any]] = {}
     for name, value in found.items():
-        if name in PERCENTS:
-            measures[PERCENTS[name]] = Known(float(value.value) / 100, value.origin)
-        elif name in MEASURES:
+        if name in MEASURES:
             measures[name] = Known(float(value.value), value.origin)
         elif name in SETTINGS:
             settings[name] = Known(int(value.value), value.origin)
+    measures |= statistics_measures(lines, path)
     if "config" in found:
         settings = {**_config(found["config"]), **settings}
     started = log_lines().started
@@ -97,7 +93,9 @@ def unread_lines(text: str) -> tuple[Line, ...]:
     known = log_lines()
     left = []
     for line in outside_tracebacks(read_lines(text)):
-        is_read = any(one.pattern.search(line.text) for one in known.lines)
+        is_read = is_statistics(line.text) or any(
+            one.pattern.search(line.text) for one in known.lines
+        )
         if is_read or line.level in ("WARNING", "ERROR", "CRITICAL"):
             continue
         if line.file in known.unread_files or known.unread_texts.search(line.text):
@@ -109,33 +107,22 @@ def unread_lines(text: str) -> tuple[Line, ...]:
 def _found(lines: Sequence[Line], path: str) -> dict[str, Known[Any]]:
     """The value of each group of the patterns, the one of several that counts."""
     found: dict[str, Known[Any]] = {}
-    of_engines: dict[str, dict[str, float]] = {}
     known = log_lines().lines
     for line in lines:
-        origin = Origin("file", path=path, line=line.number)
         for pattern, keep in known:
             match = pattern.search(line.text)
-            if match is None:
-                continue
-            words = match.groupdict()
-            engine = words.pop("engine", None) or "0"
-            for name, word in words.items():
+            for name, word in match.groupdict().items() if match else ():
                 value = None if word is None else _typed(name, word)
                 if value is None:
                     continue
-                if keep in ("sum", "mean"):
-                    engines = of_engines.setdefault(name, {})
-                    engines[engine] = value
-                    whole = sum(engines.values())
-                    found[name] = Known(whole / len(engines) if keep == "mean" else whole, origin)
-                elif name not in found or _counts(value, found[name].value, keep):
-                    found[name] = Known(value, origin)
+                if name not in found or _counts(value, found[name].value, keep):
+                    found[name] = Known(value, Origin("file", path=path, line=line.number))
     return found
 
 
 def _typed(name: str, word: str) -> Any:
     """A word as it is, a number as float; None where it is none after all."""
-    if name in (*WORDS, "config", "arguments"):
+    if name in WORDS:
         return word.strip()
     try:
         return float(word.replace(",", "").rstrip("."))
