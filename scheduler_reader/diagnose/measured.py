@@ -182,9 +182,9 @@ def _spikes(seen: Seen) -> Sign | None:
     """Gaps as long as a step that the token budget fills, far above the median."""
     p50, p99 = seen.get("itl_p50_ms") or seen.get("tpot_ms"), seen.get("itl_p99_ms")
     budget = seen.setting("max_num_batched_tokens")
-    if p50 is None or p99 is None or not isinstance(budget, int):
+    if p99 is None or not isinstance(budget, int):
         return None
-    if p99 < max(SPIKED * p50, NOTICEABLE_MS):
+    if p99 < max(SPIKED * (p50 or 0.0), NOTICEABLE_MS):
         return None
     model = build_step_model(seen.engine)
     if isinstance(model, Unknown):
@@ -199,12 +199,13 @@ def _spikes(seen: Seen) -> Sign | None:
     step_ms = 1e3 * model.value.step_seconds(0, 0, [(tokens, 0)])
     if not 0.3 * p99 <= step_ms:
         return None
+    beside = "" if p50 is None else f" beside a median of {p50:,.0f} ms"
     kind: Kind = "chunk_too_large" if is_chunked else "prefill_unchunked"
     return Sign(
         "chunked_prefill",
         kind,
-        f"ITL p99 is {p99:,.0f} ms beside a median of {p50:,.0f} ms: a step of {tokens:,.0f} prompt "
-        f"tokens takes about {step_ms:,.0f} ms, and every stream waits for it",
+        f"ITL p99 is {p99:,.0f} ms{beside}: a step of {tokens:,.0f} prompt tokens takes about "
+        f"{step_ms:,.0f} ms, and every stream waits for it",
     )
 
 
