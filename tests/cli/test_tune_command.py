@@ -10,6 +10,7 @@ import sys
 import time
 
 import pytest
+import yaml
 
 CONFIG = "# seats\nmodel: meta-llama/Llama-3.1-8B-Instruct\nmax-num-seqs: 8  # few\nmax-model-len: 8192\n"
 SCRIPT = "vllm serve meta-llama/Llama-3.1-8B-Instruct \\\n  --max-model-len 8192 \\\n  --max-num-batched-tokens 256\n"
@@ -50,6 +51,46 @@ def test_the_changed_file_gets_what_was_promised(call, tmp_path, name, text, opt
         "itl_p99_ms": performance["itl_ms"]["p99"],
     }
     assert {name: promised[name] for name in again} == pytest.approx(again, rel=0.02)
+
+
+@pytest.mark.parametrize(
+    ("settings", "options"),
+    [
+        ({"max-num-seqs": 8}, LOAD),
+        ({"max-num-seqs": 8}, ()),
+        (
+            {"max-num-seqs": 16, "gpu-memory-utilization": 0.45, "max-num-batched-tokens": 4096},
+            LOAD,
+        ),
+        ({"max-num-seqs": 8}, (*LOAD, "--slo-ttft-ms", "3000")),
+    ],
+)
+def test_each_change_of_diagnose_gets_what_was_promised(call, tmp_path, settings, options):
+    file = tmp_path / "serve.yaml"
+    config = {"model": "meta-llama/Llama-3.1-8B-Instruct", "max-model-len": 8192, **settings}
+
+    def diagnosed():
+        file.write_text(yaml.safe_dump(config))
+        code, out, _ = call("diagnose", file, *AT, *options, "--fail-on", "never")
+        assert code == 0
+        return json.loads(out)["engines"][0]
+
+    steps = diagnosed()["tuning"]
+    assert steps
+    for step in steps:
+        config |= {name.replace("_", "-"): value for name, value in step["set"].items()}
+        found = diagnosed()
+        performance, promised = found["performance"], step["predicted"]["after"]
+        again = {
+            "kv_cache_tokens": found["capacity"]["kv_cache_tokens"],
+            "output_tokens_per_s": performance["output_tokens_per_s"],
+            "goodput_requests_per_s": performance["goodput_requests_per_s"],
+            "ttft_mean_ms": performance["ttft_ms"]["mean"],
+            "ttft_p99_ms": performance["ttft_ms"]["p99"],
+            "itl_mean_ms": performance["itl_ms"]["mean"],
+            "itl_p99_ms": performance["itl_ms"]["p99"],
+        }
+        assert {name: promised[name] for name in again} == pytest.approx(again, rel=0.02)
 
 
 def test_diff_prints_the_change_and_writes_nothing(call, tmp_path):
