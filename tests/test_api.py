@@ -66,3 +66,10 @@ def test_a_users_mistake_is_an_error_of_ours(config, options, error, words):
 def test_a_file_without_an_engine_says_so():
     with pytest.raises(api.InputError, match=r"x\.yaml"):
         api.diagnose("x.yaml", text="a: b\n")
+
+
+def test_what_was_observed_stands_beside_the_prediction():
+    bench = Path(__file__).parent / "observe" / "inputs" / "bench-closed-loop.json"
+    (reading,) = api.diagnose(EXAMPLE, vllm_version="0.18.0", gpu="h100", bench=[str(bench)])
+    assert reading.workload.concurrency == 64
+    assert {one.metric for one in reading.comparison} >= {"ttft_mean_ms", "output_tokens_per_s"}
