@@ -1,5 +1,5 @@
-"""Write the generated pages of docs/: rules, options of `vllm serve`, quoted figures, the agent
-skill; and, in pages written by hand, what their commands print.
+"""Write the generated pages of docs/: rules, options of `vllm serve`, quoted figures, public
+complaints, the agent skill; and, in pages written by hand, what their commands print.
 
     python tools/docs.py
 
@@ -13,6 +13,7 @@ from pathlib import Path
 
 from pages.claims import claims_page
 from pages.commands import with_outputs
+from pages.complaints import complaints_page
 from pages.flags import flag_pages
 from pages.lesson import with_corrections
 from pages.rules import rule_pages
@@ -20,12 +21,12 @@ from pages.skill import skill_page
 
 DOCS = Path(__file__).resolve().parent.parent / "docs"
 FOLDERS = ("flags", "rules")  # hold generated pages only
-SINGLE = ("claims.md", "skill-vllm-scheduler-reader.md")
+SINGLE = ("claims.md", "complaints.md", "skill-vllm-scheduler-reader.md")
 
 
 def generated() -> dict[str, str]:
     """Every generated page: path below docs/ → text."""
-    return rule_pages() | flag_pages() | claims_page() | skill_page()
+    return rule_pages() | flag_pages() | claims_page() | complaints_page() | skill_page()
 
 
 def written() -> dict[str, str]:
