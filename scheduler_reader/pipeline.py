@@ -146,7 +146,7 @@ def check(parsed: ParsedEngine, request: Request) -> Checked:
 
 
 def predicted(
-    engine: ResolvedEngine, plan: CapacityPlan, request: Request
+    engine: ResolvedEngine, plan: CapacityPlan, request: Request, *, is_changed: bool = False
 ) -> Value[PerformanceEstimate]:
     """A stated workload is simulated, the default one estimated at once.
 
@@ -156,7 +156,7 @@ def predicted(
         return estimate_performance(engine, plan, DEFAULT_WORKLOAD, request.slo)
     from scheduler_reader.simulate.estimate import simulated_estimate
 
-    return simulated_estimate(engine, plan, request.workload, request.slo)
+    return simulated_estimate(engine, plan, request.workload, request.slo, is_changed=is_changed)
 
 
 def _simulator(request: Request, estimate: Value[PerformanceEstimate]) -> Simulator | None:
@@ -183,7 +183,7 @@ def _changed(
     table = flag_table(engine.release)
     changed = resolve(with_arguments(engine.parsed, changes, table), request.target)
     plan = plan_capacity(changed, request.workload or DEFAULT_WORKLOAD)
-    return plan, predicted(changed, plan, request)
+    return plan, predicted(changed, plan, request, is_changed=True)
 
 
 def workload_assumption(stated: Workload | None) -> tuple[str, ...]:

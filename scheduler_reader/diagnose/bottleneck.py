@@ -79,22 +79,28 @@ def find_bottleneck(
 def _verdict(situation: Situation, simulator: Simulator | None) -> Bottleneck:
     lifted = lifted_limits(situation)
     relieved = tuple(limit for limit in lifted if not limit.estimate.saturated)
-    if situation.base.saturated and not relieved:
-        gains = _best_of_each(_gains(lifted, situation.base, capacity_gain))
-        says = evidence.saturated(situation)
-        return Bottleneck("none", "saturated", "high", says, _lifts(gains))
     shown = situation if simulator is None else situation._replace(base=simulator.base)
+    if situation.base.saturated and shown.base.saturated and not relieved:
+        return _saturated(situation, lifted, simulator)
     tried: list[tuple[Judged, ...]] = []
     for screen in _screens(situation, lifted, simulator):
-        gains = _best_of_each(_gains(lifted, situation.base, screen.by))
-        if simulator is not None:
-            load, slo = situation.workload, situation.slo
-            gains = tuple(simulator.confirmed(one, screen.measure, load, slo) for one in gains)
+        gains = _judged(situation, lifted, screen, simulator)
         tried.append(gains)
         found = _largest(gains)
         if found is not None:
             return _binding(shown, found, gains, screen.measure, simulator is not None)
+    if shown.base.saturated:
+        return _saturated(situation, lifted, simulator)
     return _hardware(shown, tried, simulator is not None)
+
+
+def _saturated(
+    situation: Situation, lifted: tuple[Lifted, ...], simulator: Simulator | None
+) -> Bottleneck:
+    """The verdict where no limit lifted alone makes the offered rate one that is served."""
+    gains = _judged(situation, lifted, _Screen(capacity_gain, capacity_gain), simulator)
+    shown = situation if simulator is None else situation._replace(base=simulator.base)
+    return Bottleneck("none", "saturated", "high", evidence.saturated(shown), _lifts(gains))
 
 
 def _binding(
@@ -153,10 +159,18 @@ def _screens(
     return (_Screen(throughput_gain, throughput_gain), _Screen(tail_gain, tail_gain))
 
 
-def _gains(
-    lifted: tuple[Lifted, ...], base: PerformanceEstimate, measure: Measure
+def _judged(
+    situation: Situation,
+    lifted: tuple[Lifted, ...],
+    screen: _Screen,
+    simulator: Simulator | None,
 ) -> tuple[Judged, ...]:
-    return tuple(Judged(limit, measure(base, limit.estimate)) for limit in lifted)
+    """The best lift of each default, by runs where there is a simulator."""
+    base, load, slo = situation.base, situation.workload, situation.slo
+    best = _best_of_each(tuple(Judged(one, screen.by(base, one.estimate)) for one in lifted))
+    if simulator is None:
+        return best
+    return tuple(simulator.confirmed(one, screen.measure, load, slo) for one in best)
 
 
 def _best_of_each(gains: tuple[Judged, ...]) -> tuple[Judged, ...]:

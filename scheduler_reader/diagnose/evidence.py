@@ -55,7 +55,8 @@ def binding(
     }[limit.kind](situation)
     cost = f"without that limit ({limit.limit}) this load gets {_change(gain)}"
     rest = tuple(_other(situation, lift) for lift in lifts if lift.limit != limit.limit)
-    return (why, cost, *rest, *_unmet(situation, gain.metric))
+    growth = saturated(situation) if situation.base.saturated else ()
+    return (why, cost, *rest, *growth, *_unmet(situation, gain.metric))
 
 
 def saturated(situation: Situation) -> tuple[str, ...]:
@@ -64,7 +65,8 @@ def saturated(situation: Situation) -> tuple[str, ...]:
     capacity = base.capacity_requests_per_s or 0.0
     return (
         f"{rate:,.4g} requests/s are offered, the engine sustains {capacity:,.4g}: the queue grows "
-        "for as long as the load lasts, so no latency tail is given",
+        f"by {rate - capacity:,.3g} requests a second for as long as the load lasts, so no latency "
+        "tail is given",
     )
 
 

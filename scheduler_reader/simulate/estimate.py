@@ -15,15 +15,18 @@ from scheduler_reader.errors import UsageError
 from scheduler_reader.performance import estimate_performance, operating_estimate
 from scheduler_reader.performance.estimate import Latency, PerformanceEstimate
 from scheduler_reader.resolve.engine import ResolvedEngine
-from scheduler_reader.simulate.arrivals import Source
-from scheduler_reader.simulate.drafts import InUnits, counted, in_tokens, objectives
+from scheduler_reader.simulate.drafts import in_tokens, objectives
 from scheduler_reader.simulate.metrics import Metrics, measure
 from scheduler_reader.simulate.percentiles import Distribution
 from scheduler_reader.simulate.result import RequestRecord, SimulationResult
-from scheduler_reader.simulate.service import serve
+from scheduler_reader.simulate.saturation import (
+    CAPACITY_ORIGIN,
+    with_capacity,
+    without_tails,
+)
+from scheduler_reader.simulate.service import runnable, serve
 from scheduler_reader.simulate.setup import Setup, set_up
 from scheduler_reader.simulate.stepwise import LongRunError
-from scheduler_reader.simulate.traffic import source
 from scheduler_reader.value import Known, Origin, Unknown, Value
 from scheduler_reader.workload import Slo, Workload
 
@@ -35,24 +38,35 @@ MOST_GAPS = 1_000_000  # the same, where an objective is on each request's own g
 
 
 def simulated_estimate(
-    engine: ResolvedEngine, plan: CapacityPlan, workload: Workload, slo: Slo
+    engine: ResolvedEngine,
+    plan: CapacityPlan,
+    workload: Workload,
+    slo: Slo,
+    *,
+    is_changed: bool = False,
 ) -> Value[PerformanceEstimate]:
     """The estimate by simulation; in closed form, with the reason among `not_modeled`, where the
     settings or shared prefixes ask for the exact scheduler, or the run is too long.
 
-    An open loop above the capacity has the closed form's answer: the capacity, and no tail.
+    An open loop above the capacity is saturated: it has the capacity, and no tail.  The capacity is
+    searched by runs too (`sustained`); of an engine that `is_changed` for comparison only where the
+    rate is near it.
     """
     instant = estimate_performance(engine, plan, workload, slo)
-    if isinstance(instant, Unknown) or instant.value.saturated:
-        return instant  # latencies of saturation would say how long the run was, nothing else
+    if isinstance(instant, Unknown):
+        return instant
     setup = set_up(engine, plan, workload)
+    instant = with_capacity(instant, setup, only_near=is_changed)
+    if instant.value.saturated and instant.value.ttft_ms.p99 is None:
+        return instant  # latencies of saturation would say how long the run was, nothing else
     found = _simulated(instant.value, setup, slo, MOST_WORK)
-    return _unsimulated(instant, found.reason) if isinstance(found, Unknown) else found
+    found = _unsimulated(instant, found.reason) if isinstance(found, Unknown) else found
+    return Known(without_tails(found.value), found.origin) if found.value.saturated else found
 
 
 def is_simulated(estimate: Value[PerformanceEstimate]) -> bool:
     """Whether the figures are those of a run, rather than of the closed form."""
-    return isinstance(estimate, Known) and estimate.origin == ORIGIN
+    return isinstance(estimate, Known) and estimate.origin in {ORIGIN, CAPACITY_ORIGIN}
 
 
 def simulated_lift(
@@ -79,7 +93,7 @@ def _simulated(
     if obstacle is not None:
         return Unknown(obstacle)
     try:
-        result = _run(setup.value, most_work)
+        result = serve(*runnable(setup.value), most_work=most_work)
     except LongRunError:
         return Unknown("the exact scheduler would have too much to decide")
     except UsageError as error:
@@ -105,18 +119,6 @@ def _obstacle(setup: Setup, slo: Slo) -> str | None:
 def _unsimulated(instant: Known[PerformanceEstimate], reason: str) -> Known[PerformanceEstimate]:
     notes = (*instant.value.not_modeled, f"closed form, not simulated: {reason}")
     return Known(replace(instant.value, not_modeled=notes), instant.origin)
-
-
-def _run(setup: Setup, most_work: float) -> SimulationResult:
-    units = counted(setup)
-    config, release, model = units.config, units.release, units.step_model
-
-    def requests() -> Source:
-        length = setup.config.max_model_len
-        arrivals = source(setup.workload, length, setup.ramp_s, setup.frontend_s)
-        return InUnits(arrivals, model.acceptance) if model.speculation else arrivals
-
-    return serve(config, release, model, requests, most_work=most_work)
 
 
 def _merged(

@@ -4,14 +4,40 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from math import inf
+from typing import NamedTuple
 
 from scheduler_reader.knowledge.versions import Release
 from scheduler_reader.performance.step import StepModel
 from scheduler_reader.simulate.arrivals import Source
 from scheduler_reader.simulate.config import EngineConfig
+from scheduler_reader.simulate.drafts import InUnits, counted
 from scheduler_reader.simulate.event_driven import NotPlainError, is_plain, run_event_driven
 from scheduler_reader.simulate.result import SimulationResult
+from scheduler_reader.simulate.setup import Setup
 from scheduler_reader.simulate.stepwise import run_stepwise
+from scheduler_reader.simulate.traffic import source
+
+
+class Runnable(NamedTuple):
+    """What a run takes, in the units of its step model (`drafts`)."""
+
+    config: EngineConfig
+    release: Release
+    step_model: StepModel
+    requests: Callable[[], Source]
+
+
+def runnable(setup: Setup) -> Runnable:
+    """A setup's engine and workload, ready to run."""
+    units = counted(setup)
+    model = units.step_model
+
+    def requests() -> Source:
+        length = setup.config.max_model_len
+        arrivals = source(setup.workload, length, setup.ramp_s, setup.frontend_s)
+        return InUnits(arrivals, model.acceptance) if model.speculation else arrivals
+
+    return Runnable(units.config, units.release, model, requests)
 
 
 def serve(

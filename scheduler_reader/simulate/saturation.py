@@ -1,0 +1,77 @@
+"""Whether an open loop offers more than the engine sustains, by simulated runs."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from scheduler_reader.performance.estimate import Latency, PerformanceEstimate
+from scheduler_reader.simulate.setup import Setup
+from scheduler_reader.simulate.sustained import sustained_rate
+from scheduler_reader.value import Known, Origin, Unknown, Value
+
+CAPACITY_ORIGIN = Origin("derived", "capacity by simulated runs, the rest in closed form")
+TOLERANCE = 0.05  # what the searched capacity may be wrong by: short runs do not quite settle
+NEAR = (0.8, 1.25)  # of the closed form's capacity: beyond it both say the same of a rate
+
+
+def with_capacity(
+    instant: Known[PerformanceEstimate], setup: Value[Setup], *, only_near: bool = False
+) -> Known[PerformanceEstimate]:
+    """The closed form's estimate with the searched capacity, and saturated or not by that one.
+
+    As it is for a closed loop, which always has an answer, and where no rate is found.
+    """
+    estimate = instant.value
+    expected = estimate.capacity_requests_per_s
+    if isinstance(setup, Unknown) or expected is None:
+        return instant
+    replicas, rate = setup.value.replicas, setup.value.workload.rate
+    assert rate is not None
+    offered = rate * replicas
+    if only_near and not NEAR[0] < offered / expected < NEAR[1]:
+        return instant
+    found = sustained_rate(setup.value, expected / replicas)
+    if found is None:
+        return instant
+    capacity = found * replicas
+    is_saturated = offered > capacity * (1 + TOLERANCE)
+    was_served = estimate.saturated and is_saturated
+    ratio = capacity / expected
+    estimate = replace(
+        _served(estimate, ratio) if was_served else estimate,
+        saturated=is_saturated,
+        capacity_requests_per_s=capacity,
+        low=estimate.low and _with_end(estimate.low, ratio),
+        high=estimate.high and _with_end(estimate.high, ratio),
+    )
+    return Known(estimate, CAPACITY_ORIGIN)
+
+
+def without_tails(estimate: PerformanceEstimate) -> PerformanceEstimate:
+    """A run that is saturated: its means are of a finite run, its tails say how long it was."""
+    ends = (estimate.low, estimate.high)
+    low, high = (end and without_tails(end) for end in ends)
+    return replace(
+        estimate,
+        ttft_ms=Latency(estimate.ttft_ms.mean),
+        itl_ms=Latency(estimate.itl_ms.mean),
+        steady_ttft_p99_ms=None,
+        low=low,
+        high=high,
+    )
+
+
+def _with_end(end: PerformanceEstimate, ratio: float) -> PerformanceEstimate:
+    capacity = end.capacity_requests_per_s
+    return replace(end, capacity_requests_per_s=capacity and capacity * ratio)
+
+
+def _served(estimate: PerformanceEstimate, ratio: float) -> PerformanceEstimate:
+    """The rates of a saturated engine, by the ratio of the searched capacity to the expected."""
+    return replace(
+        estimate,
+        output_tokens_per_s=estimate.output_tokens_per_s * ratio,
+        total_tokens_per_s=estimate.total_tokens_per_s * ratio,
+        requests_per_s=estimate.requests_per_s * ratio,
+        goodput_requests_per_s=estimate.goodput_requests_per_s * ratio,
+    )

@@ -1,0 +1,101 @@
+"""The highest rate that an engine sustains, found by runs at rates that are halved between.
+
+A rate is sustained when over the second half of the time in which requests arrive as many end as
+come, up to 1 %: then neither the queue nor the number of running requests grows.  Requests come at
+equal distances (what comes unevenly is on average sustained just as well), and a run in which
+blocks run out beside running requests is not sustained: from there on requests preempt each other.
+"""
+
+from __future__ import annotations
+
+from math import inf, sqrt
+
+from scheduler_reader.simulate.event_driven import NotPlainError, is_plain, run_event_driven
+from scheduler_reader.simulate.result import RequestRecord, SimulationResult
+from scheduler_reader.simulate.service import runnable
+from scheduler_reader.simulate.setup import Setup
+
+SERVED = 0.99  # of what comes: less, and the queue grows
+PRECISION = 0.02  # of the rate: how far the bounds are apart in the end
+FEWEST, MOST = 400, 1_600  # requests of a run: some lives of all that run at once
+LIVES = 4
+LEAST, MOST_STEPS = 60, 2_000  # the same where prompts take many steps
+FIRST_BOUNDS = (0.9, 1.1)  # of the expected rate
+STEP = 0.75  # by which a bound moves that is on the wrong side
+MOST_RUNS = 8
+
+
+def sustained_rate(setup: Setup, expected: float) -> float | None:
+    """Requests a second of one replica, searched around `expected`.
+
+    None where the engine is not run from event to event (`event_driven.is_plain`), prefixes are
+    shared, or no rate near the expected one is sustained.
+    """
+    workload = setup.workload
+    if not is_plain(setup.config) or workload.shared_prefix_tokens or workload.expected_hit_rate:
+        return None
+    runs = _Runs(setup)
+    low, high = (expected * bound for bound in FIRST_BOUNDS)
+    is_low, is_high = runs.sustain(low), runs.sustain(high)
+    while not is_low and runs.are_left:
+        low, high, is_high = low * STEP, low, False
+        is_low = runs.sustain(low)
+    while is_high and runs.are_left:
+        low, high = high, high / STEP
+        is_high = runs.sustain(high)
+    if not is_low or is_high:
+        return None
+    while high > low * (1 + PRECISION) and runs.are_left:
+        middle = sqrt(low * high)
+        low, high = (middle, high) if runs.sustain(middle) else (low, middle)
+    return sqrt(low * high)
+
+
+class _Runs:
+    """Runs of a setup at other rates, as many as are allowed."""
+
+    def __init__(self, setup: Setup) -> None:
+        self._setup = setup
+        self._left = MOST_RUNS
+        wanted = min(max(FEWEST, LIVES * _residents(setup)), MOST)
+        self._requests = min(wanted, max(LEAST, int(MOST_STEPS / _steps_of_prompt(setup))))
+
+    @property
+    def are_left(self) -> bool:
+        return self._left > 0
+
+    def sustain(self, rate: float) -> bool:
+        self._left -= 1
+        changes = {"rate": rate, "num_requests": self._requests, "arrival": "constant"}
+        setup = self._setup._replace(workload=self._setup.workload.replaced(changes))
+        config, release, model, requests = runnable(setup)
+        try:
+            result = run_event_driven(config, release, model, requests())
+        except NotPlainError:
+            return False
+        return not result.unfinished and _is_level(result)
+
+
+def _residents(setup: Setup) -> int:
+    """About how many requests run at once when the engine is full."""
+    workload, config = setup.workload, setup.config
+    held = workload.input_tokens.mean + workload.output_tokens.mean / 2
+    fitting = config.num_gpu_blocks * config.block_size / held
+    return int(min(config.active_limit, fitting))
+
+
+def _steps_of_prompt(setup: Setup) -> float:
+    prompt = setup.workload.input_tokens.mean
+    return max(1.0, prompt / setup.config.max_num_batched_tokens)
+
+
+def _is_level(result: SimulationResult) -> bool:
+    """Whether as many requests ended as came, in the second half of the time in which they came."""
+    end_s = max(record.arrival_s for record in result.records)
+    came = sum(record.arrival_s > end_s / 2 for record in result.records)
+    ended = sum(end_s / 2 < _end_s(record) <= end_s for record in result.records)
+    return ended >= SERVED * came
+
+
+def _end_s(record: RequestRecord) -> float:
+    return inf if record.finished_s is None else record.finished_s
