@@ -18,13 +18,17 @@ class LogLine(NamedTuple):
 
 
 class Failure(NamedTuple):
-    """What an error of the start means; `rules`: starts of the codes that foresee it."""
+    """What an error of the start means; `rules`: starts of the codes that foresee it.
+
+    An aftermath is what other processes print when one has failed: a cause beside it counts more.
+    """
 
     pattern: re.Pattern[str]
     component: str
     means: str
     change: str
     rules: tuple[str, ...]
+    is_aftermath: bool
 
 
 class LogLines(NamedTuple):
@@ -33,10 +37,13 @@ class LogLines(NamedTuple):
     lines: tuple[LogLine, ...]
     statistics: tuple[re.Pattern[str], ...]
     config: Mapping[str, str]
+    starting: re.Pattern[str]
     started: re.Pattern[str]
     stopping: re.Pattern[str]
+    serving: re.Pattern[str]
     wrappers: re.Pattern[str]
     failures: tuple[Failure, ...]
+    unknown_failure: str
     unread_files: frozenset[str]
     unread_texts: re.Pattern[str]
 
@@ -49,8 +56,10 @@ def log_lines() -> LogLines:
         lines=tuple(LogLine(re.compile(one["pattern"]), one["keep"]) for one in known["lines"]),
         statistics=tuple(re.compile(one["pattern"]) for one in known["statistics"]),
         config=known["config"],
+        starting=_any(known["starting"]),
         started=_any(known["started"]),
         stopping=_any(known["stopping"]),
+        serving=_any(known["serving"]),
         wrappers=_any(known["wrappers"]),
         failures=tuple(
             Failure(
@@ -59,9 +68,11 @@ def log_lines() -> LogLines:
                 one["means"],
                 one["change"],
                 tuple(one["rules"]),
+                one.get("aftermath", False),
             )
             for one in known["failures"]
         ),
+        unknown_failure=known["unknown_failure"],
         unread_files=frozenset(known["not_read"]["files"]),
         unread_texts=_any(known["not_read"]["texts"]),
     )

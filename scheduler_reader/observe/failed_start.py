@@ -6,18 +6,26 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
-from scheduler_reader.knowledge.log_lines import log_lines
+from scheduler_reader.knowledge.log_lines import Failure, log_lines
 from scheduler_reader.observe.log_text import Line
 
 _EXCEPTION = re.compile(
-    r"^(?:\[rank\d+\]: ?)?(?P<type>(?:\w+\.)*\w*(?:Error|Exception|Interrupt|Exit))(?:: (?P<message>.*))?$"
+    r"^(?:\[rank\d+\]: ?)?(?P<type>(?:\w+\.)*\w*(?:Error|Exception|Interrupt|Exit))(?:\(\w+\))?"
+    r"(?:: (?P<message>.*))?$"
 )
 _USAGE = re.compile(r"^(?P<type>[\w. ]+\.py|vllm(?: serve)?|usage): error: (?P<message>.*)$")
+_SIGNAL = re.compile(
+    r"^(?:\S+: line \d+: +\d+ )?(?P<type>Bus error|Killed|Segmentation fault)\b(?P<message>.*)$"
+)
+WAYS = (_EXCEPTION, _USAGE, _SIGNAL)
 MOST_CHARACTERS = 600
 
 
 class LoggedFailure(NamedTuple):
-    """The error that ended a server.  `rules`: starts of the codes of ours that foresee it."""
+    """The error that ended a server.  `rules`: starts of the codes of ours that foresee it.
+
+    An error that is not known has no component and nothing to change; `means` says so.
+    """
 
     error: str  # its type
     message: str
@@ -30,27 +38,38 @@ class LoggedFailure(NamedTuple):
 
 
 def find_failure(lines: Sequence[Line]) -> LoggedFailure | None:
-    """The cause of the end of the log, or None where the server went on, or was told to stop."""
+    """The cause of the end of the log, or None where the server went on, or was told to stop.
+
+    Of several errors the last that is known counts: what is raised while another is handled says
+    more than the first, and what other processes print afterwards (an aftermath) says less.
+    """
     known = log_lines()
     is_up = False
-    cause: LoggedFailure | None = None
-    wrapper: LoggedFailure | None = None
+    errors: list[LoggedFailure] = []
     for index, line in enumerate(lines):
         if known.started.search(line.text):
-            is_up, cause, wrapper = True, None, None
-        if known.stopping.search(line.text):
+            is_up = True
+            errors.clear()
+        if known.serving.search(line.text):  # an error of one request, which it survived
+            errors.clear()
+        if known.stopping.search(line.text) and (is_up or errors):
             break
-        found = _EXCEPTION.match(line.text) or _USAGE.match(line.text)
-        if found is None:
+        found = next((match for way in WAYS if (match := way.match(line.text))), None)
+        if found is None or line.level == "WARNING":
             continue
-        error, message = found["type"], _message(lines, index, found["message"] or "")
-        failure = LoggedFailure(error, message, line.number, not is_up)
-        if known.wrappers.search(f"{error}: {message}"):
-            wrapper = wrapper or failure
-        else:
-            cause = failure
-    ended = cause or wrapper
-    return None if ended is None else _explained(ended)
+        message = _message(lines, index, (found["message"] or "").strip())
+        errors.append(_explained(LoggedFailure(found["type"], message, line.number, not is_up)))
+    return max(reversed(errors), key=_weight, default=None)
+
+
+def _weight(failure: LoggedFailure) -> int:
+    """How much an error says about the cause: a known one, aftermath, an unknown one, a wrapper."""
+    if log_lines().wrappers.search(f"{failure.error}: {failure.message}"):
+        return 0
+    explained = _known(failure)
+    if explained is None:
+        return 1
+    return 2 if explained.is_aftermath else 3
 
 
 def _message(lines: Sequence[Line], index: int, first: str) -> str:
@@ -61,17 +80,19 @@ def _message(lines: Sequence[Line], index: int, first: str) -> str:
     return first[:MOST_CHARACTERS]
 
 
-def _explained(failure: LoggedFailure) -> LoggedFailure:
+def _known(failure: LoggedFailure) -> Failure | None:
+    """What the data file says of an error; None where it is not known."""
     said = f"{failure.error}: {failure.message}"
-    for known in log_lines().failures:
-        if known.pattern.search(said):
-            return failure._replace(
-                component=known.component,
-                means=known.means,
-                change=known.change,
-                rules=known.rules,
-            )
-    return failure
+    return next((known for known in log_lines().failures if known.pattern.search(said)), None)
+
+
+def _explained(failure: LoggedFailure) -> LoggedFailure:
+    known = _known(failure)
+    if known is None:
+        return failure._replace(means=log_lines().unknown_failure)
+    return failure._replace(
+        component=known.component, means=known.means, change=known.change, rules=known.rules
+    )
 
 
 def outside_tracebacks(lines: Iterable[Line]) -> Iterator[Line]:

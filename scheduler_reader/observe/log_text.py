@@ -12,27 +12,32 @@ _COLOUR = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
 _RUNTIME = re.compile(
     r"^(?:"
     r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(?:[.,]\d+)?(?:Z|[+-]\d\d:?\d\d)?\s+(?:(?:stdout|stderr) [FP] )?"
-    r"|[A-Za-z][\w.-]*\s+\|\s"  # docker compose
-    r"|\[(?:pod|rank)[^\]\s]*\]:?\s"  # kubectl logs --prefix, torchrun
+    r"|(?P<service>[A-Za-z][\w.-]*)\s+\|\s"  # docker compose
+    r"|\[(?P<pod>pod/[^\]\s]*)\]\s|\[rank\d+\]:?\s"  # kubectl logs --prefix, torchrun
     r"|[A-Z][a-z]{2} +\d+ \d\d:\d\d:\d\d \S+ [\w.@-]+\[\d+\]: "  # journald
     r")"
 )
 _PROCESS = re.compile(r"^\((?:\w[\w@.-]*(?: pid=\d+)?(?:, ip=[\d.]+)?)\)\s?")
 _LOGGER = re.compile(
     r"^(?P<level>DEBUG|INFO|WARNING|ERROR|CRITICAL)"
-    r"(?: +\d\d-\d\d \d\d:\d\d:\d\d(?:\.\d+)? +\[?(?:[\w./-]*/)?(?P<file>\w+\.py):\d+\]"
+    r"(?: +(?P<clock>\d\d-\d\d \d\d:\d\d:\d\d)(?:\.\d+)? +\[?(?:[\w./-]*/)?(?P<file>\w+\.py):\d+\]"
     r"|:\s+)"
     r" ?"
 )
 
 
 class Line(NamedTuple):
-    """One line: its number from 1, the level and file of vLLM's logger where it has them."""
+    """One line: its number from 1; level, file and clock (`11-29 19:22:59`) of vLLM's logger.
+
+    `source` is the service or pod that a container runtime names before it.
+    """
 
     number: int
     text: str
     level: str = ""
     file: str = ""
+    clock: str = ""
+    source: str = ""
 
 
 def read_lines(text: str) -> Iterator[Line]:
@@ -42,11 +47,15 @@ def read_lines(text: str) -> Iterator[Line]:
 
 
 def _line(number: int, text: str) -> Line:
+    source = ""
     while found := _RUNTIME.match(text) or _PROCESS.match(text):
         if not found.end():
             break
+        names = found.groupdict()
+        source = source or names.get("service") or names.get("pod") or ""
         text = text[found.end() :]
     logger = _LOGGER.match(text)
     if logger is None:
-        return Line(number, text.rstrip())
-    return Line(number, text[logger.end() :].rstrip(), logger["level"], logger["file"] or "")
+        return Line(number, text.rstrip(), source=source)
+    level, file, clock = logger["level"], logger["file"] or "", logger["clock"] or ""
+    return Line(number, text[logger.end() :].rstrip(), level, file, clock, source)

@@ -53,6 +53,9 @@ MEASURES: dict[str, str] = {
     "cuda_graph_gib": "CUDA graphs, GiB",
     "kv_cache_gib": "KV cache of a GPU, GiB",
     "cuda_graph_capture_s": "capture of CUDA graphs, s",
+    "load_s": "loading of the weights, s",
+    "engine_init_s": "profile run, KV cache and warm-up, s",
+    "start_s": "start of the process until it serves, s",
     "num_cpu_blocks": "KV blocks in CPU memory",
     "prompt_tokens_per_s": "prompt tokens/s",
 }

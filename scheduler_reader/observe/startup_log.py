@@ -7,15 +7,17 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
+from scheduler_reader.errors import InputError
 from scheduler_reader.knowledge.log_lines import log_lines
 from scheduler_reader.observe.failed_start import (
     LoggedFailure,
     find_failure,
     outside_tracebacks,
 )
+from scheduler_reader.observe.log_starts import read_start, start_s
 from scheduler_reader.observe.log_statistics import is_statistics, statistics_measures
 from scheduler_reader.observe.log_text import Line, read_lines
 from scheduler_reader.observe.measures import MEASURES, Measures
@@ -50,16 +52,24 @@ class StartupLog(NamedTuple):
     warnings: tuple[LogWarning, ...]
     failure: LoggedFailure | None
     is_up: bool  # whether the server came up
+    starts: int  # in the file; the last that came up or failed is the one that is read
+    not_understood: tuple[int, ...]  # numbers of lines that no pattern reads or passes over
 
 
 def read_startup_log(path: str) -> StartupLog:
-    """What is in a log file; raises `InputError` where it cannot be read."""
-    return log_reading(read_recorded(path, EXPECTED), path)
+    """What is in a log file.
+
+    Raises `InputError` where it cannot be read, is no log of vLLM, or holds several servers' logs.
+    """
+    log = log_reading(read_recorded(path, EXPECTED), path)
+    if not log.measures and not log.settings and log.failure is None and log.starts == 0:
+        raise InputError(f"no line of vLLM in it; expected {EXPECTED}", Origin("file", path=path))
+    return log
 
 
 def log_reading(text: str, path: str) -> StartupLog:
     """The same for text that is at hand."""
-    lines = list(read_lines(text))
+    starts, lines = read_start(text, path)
     found = _found(lines, path)
     measures: dict[str, Value[float]] = {}
     settings: dict[str, Value[Any]] = {}
@@ -71,17 +81,24 @@ def log_reading(text: str, path: str) -> StartupLog:
     measures |= statistics_measures(lines, path)
     if "config" in found:
         settings = {**_config(found["config"]), **settings}
+    arguments = _arguments(found.get("arguments"))
+    _derive(found, arguments, measures)
+    took_s = start_s(lines)
+    if took_s is not None:
+        measures["start_s"] = Known(took_s, Origin("derived", "clocks of the log", path=path))
     started = log_lines().started
     return StartupLog(
         path,
         measures,
         found.get("version", Unknown("the log does not name a release")),
-        _arguments(found.get("arguments")),
+        arguments,
         settings,
         found.get("attention_backend", Unknown("the log does not name a backend")),
         _warnings(lines),
         find_failure(lines),
         any(started.search(line.text) for line in lines),
+        starts,
+        tuple(line.number for line in _unread(lines)),
     )
 
 
@@ -90,9 +107,13 @@ def unread_lines(text: str) -> tuple[Line, ...]:
 
     Lines of a traceback and warnings count as read: they are told as such.
     """
+    return _unread(read_lines(text))
+
+
+def _unread(lines: Iterable[Line]) -> tuple[Line, ...]:
     known = log_lines()
     left = []
-    for line in outside_tracebacks(read_lines(text)):
+    for line in outside_tracebacks(lines):
         is_read = is_statistics(line.text) or any(
             one.pattern.search(line.text) for one in known.lines
         )
@@ -160,13 +181,36 @@ def _simple_pairs(text: str) -> dict[str, Any]:
     return {pair["name"]: ast.literal_eval(pair["value"]) for pair in _PAIR.finditer(text)}
 
 
+def _derive(
+    found: Mapping[str, Known[Any]],
+    arguments: Value[Mapping[str, Any]],
+    measures: dict[str, Value[float]],
+) -> None:
+    """Measures that stand in several lines: the block size, and memory as one sum of two."""
+
+    def put(name: str, value: float, origin: Origin) -> None:
+        measures[name] = Known(round(value, 4), origin)
+
+    if isinstance(arguments, Known) and isinstance(size := arguments.value.get("block_size"), int):
+        measures.setdefault("block_size", Known(float(size), arguments.origin))
+    consumed, weights = found.get("consumed_gib"), found.get("weights_gib")
+    if consumed is None:
+        return
+    if weights is not None and "non_torch_gib" not in found and consumed.value >= weights.value:
+        put("non_torch_gib", consumed.value - weights.value, consumed.origin)
+    peak, graphs = found.get("activation_gib"), found.get("graph_estimate_gib")
+    is_counted = "graph_profiling" in found and peak is not None and graphs is not None
+    if is_counted and peak and graphs and 0 < graphs.value < peak.value:
+        put("activation_gib", peak.value - graphs.value, peak.origin)
+
+
 def _config(found: Known[Any]) -> dict[str, Value[Any]]:
     """The settings that the line with the engine's whole configuration states."""
     settings: dict[str, Value[Any]] = {}
     for name, argument in log_lines().config.items():
         match = re.search(rf"(?<![\w.]){name}=('[^']*'|[^,\s)]+)", found.value)
         if match:
-            word = match[1].strip("'")
+            word = match[1].strip("'").removeprefix("torch.")
             plain = {"True": True, "False": False, "None": None}
             value: Any = plain.get(word, int(word) if word.isdigit() else word)
             settings[argument] = Known(value, found.origin)

@@ -45,6 +45,7 @@ def test_v0_with_the_time_stamps_of_a_container_runtime() -> None:
         "running": 256,
         "waiting": 42,  # two of them swapped out
         "running_mean": 298,
+        "start_s": 64,
         "kv_cache_usage": 0.415,
         "prefix_cache_hit_rate": 0.125,
     }
@@ -83,6 +84,8 @@ def test_v1_of_two_ranks_in_colour_from_docker_compose() -> None:
         "running": 64,
         "waiting": 12,
         "running_mean": 76,
+        "load_s": 30.201,
+        "start_s": 81,
         "kv_cache_usage": 0.305,
         "prefix_cache_hit_rate": 0,
         "acceptance_length": 2.25,
