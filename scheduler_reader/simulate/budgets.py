@@ -130,7 +130,7 @@ def _budget(engine: ResolvedEngine, workload: Workload, slo: Slo, tokens: int) -
         return step
     estimate = None
     if plan.starts is not False:
-        found = simulated_estimate(engine, plan, workload, slo)
+        found = simulated_estimate(engine, plan, workload, slo, is_changed=not is_current)
         if isinstance(found, Unknown):
             return found
         estimate = found.value

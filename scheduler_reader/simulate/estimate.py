@@ -65,8 +65,11 @@ def simulated_estimate(
 
 
 def is_simulated(estimate: Value[PerformanceEstimate]) -> bool:
-    """Whether the figures are those of a run, rather than of the closed form."""
-    return isinstance(estimate, Known) and estimate.origin in {ORIGIN, CAPACITY_ORIGIN}
+    """Whether the figures are those of a run (of saturation the capacity), not the closed form's."""
+    if isinstance(estimate, Unknown):
+        return False
+    is_saturation = estimate.origin == CAPACITY_ORIGIN and estimate.value.saturated
+    return estimate.origin == ORIGIN or is_saturation
 
 
 def simulated_lift(
