@@ -49,7 +49,12 @@ class Request:
         """The same with what was observed; its load is taken where no workload is stated."""
         if observation is None:
             return self
-        workload = self.workload or observed_workload(observation)
+        if self.workload is not None:
+            return replace(self, observation=observation)
+        workload = observed_workload(observation)
+        if workload is not None:
+            note = "workload: of what was observed, with mean lengths (nobody states one)"
+            observation = replace(observation, notes=(*observation.notes, note))
         return replace(self, observation=observation, workload=workload)
 
     def wanted_rules(self, release: Release) -> tuple[CompiledRule, ...]:

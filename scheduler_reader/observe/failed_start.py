@@ -37,6 +37,11 @@ class LoggedFailure(NamedTuple):
     rules: tuple[str, ...] = ()
 
 
+def foreseen_by(failure: LoggedFailure, codes: Iterable[str]) -> tuple[str, ...]:
+    """Those of the rule codes, found for the same engine, that foresee this failure."""
+    return tuple(dict.fromkeys(code for code in codes if code.startswith(failure.rules)))
+
+
 def find_failure(lines: Sequence[Line]) -> LoggedFailure | None:
     """The cause of the end of the log, or None where the server went on, or was told to stop.
 

@@ -32,6 +32,7 @@ from scheduler_reader.workload import Slo, read_workload
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 EXAMPLE = ROOT / "examples" / "llama-3.1-8b-long-prompts.yaml"
+AT_HAND = ROOT / "tools" / "pages" / "at_hand"
 SET_UPS = yaml.safe_load((ROOT / "tests/inputs/bottleneck/set-ups.yaml").read_text())
 FIELDS = ["name", "description", "license", "compatibility", "allowed-tools", "metadata"]
 LONG_PROMPTS = ("--isl", "12000", "--osl", "200", "--concurrency", "16")
@@ -152,6 +153,8 @@ def test_every_command_runs(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     shutil.copy(EXAMPLE, tmp_path / "serve.yaml")
+    for name in ("before.txt", "after.txt", "bench.json"):
+        shutil.copy(AT_HAND / name, tmp_path / name)
     monkeypatch.chdir(tmp_path)
     blocks = re.findall(r"```sh\n(.*?)```", text, re.S)
     commands = [line for block in blocks for line in block.strip().splitlines()]

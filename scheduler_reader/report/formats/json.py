@@ -14,7 +14,7 @@ from scheduler_reader.assessment import Assessment
 from scheduler_reader.capacity.plan import CapacityPlan, KvRange, MemoryTerms
 from scheduler_reader.diagnose.verdict import Bottleneck, TuningStep
 from scheduler_reader.knowledge.gpus import GIB
-from scheduler_reader.observe.observation import Observation
+from scheduler_reader.observe.failed_start import foreseen_by
 from scheduler_reader.performance.estimate import (
     Latency,
     PerformanceEstimate,
@@ -68,7 +68,7 @@ def _engine(assessment: Assessment) -> Any:
             assessment.performance,
             lambda estimate: {"workload": assessment.workload.as_file(), **_performance(estimate)},
         ),
-        "observed": _observed(assessment.observation),
+        "observed": _observed(assessment),
         "comparison": [{**one._asdict(), "ratio": one.ratio} for one in assessment.comparison],
         "bottleneck": _or_unknown(assessment.bottleneck, _bottleneck),
         "findings": [_finding(finding) for finding in assessment.findings],
@@ -84,9 +84,13 @@ def _engine(assessment: Assessment) -> Any:
     return plain(content, secrets(engine))
 
 
-def _observed(observation: Observation | None) -> dict[str, Any] | None:
+def _observed(assessment: Assessment) -> dict[str, Any] | None:
+    observation = assessment.observation
     if observation is None:
         return None
+    log = observation.log
+    failure = None if log is None else log.failure
+    codes = (finding.code for finding in assessment.findings)
     return {
         "sources": list(observation.sources),
         "measures": {
@@ -96,6 +100,9 @@ def _observed(observation: Observation | None) -> dict[str, Any] | None:
         },
         "missing": list(observation.missing),
         "cache_config": dict(observation.cache_config),
+        "vllm_version": None if log is None else _bare(log.version),
+        "failure": failure
+        and {**failure._asdict(), "foreseen_by": list(foreseen_by(failure, codes))},
         "not_known": list(observation.unread),
     }
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from scheduler_reader.assessment import Assessment
-from scheduler_reader.observe.failed_start import LoggedFailure
+from scheduler_reader.observe.failed_start import LoggedFailure, foreseen_by
 from scheduler_reader.observe.measures import MEASURES
 from scheduler_reader.observe.observation import Comparison
 from scheduler_reader.report import wording
@@ -40,6 +40,9 @@ def blocks(assessment: Assessment) -> Iterator[Block]:
         for said in (failure.means, failure.change):
             if said is not None:
                 yield paragraph(said, indent=2, hang=2)
+        codes = foreseen_by(failure, (finding.code for finding in assessment.findings))
+        said = f"foreseen by {', '.join(codes)}" if codes else "no rule here foresees it"
+        yield paragraph(said, indent=2, hang=2)
     if observation.unread:
         names = ", ".join(observation.unread[:5])
         yield paragraph(
