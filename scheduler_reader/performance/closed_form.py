@@ -14,6 +14,7 @@ from scheduler_reader.performance.build import build_step_model
 from scheduler_reader.performance.estimate import PerformanceEstimate
 from scheduler_reader.performance.load import Load
 from scheduler_reader.performance.prefix_hits import hit_rate, hit_sentences
+from scheduler_reader.performance.served import longest_request, refused_sentences, unserved
 from scheduler_reader.performance.settings import parallelism, scheduler_limits
 from scheduler_reader.performance.speculation import draft_sentences
 from scheduler_reader.performance.steady import Demand, Replica
@@ -41,7 +42,11 @@ def estimate_performance(
     assert not isinstance(parts, Unknown)  # or there were no best estimate
     replica, seats, _ = parts
     effect = speculation_effect(replica, min(seats, best.value.running / _replicas(engine)), seats)
-    assumptions = (*hit_sentences(engine, plan, workload), *draft_sentences(effect))
+    assumptions = (
+        *hit_sentences(engine, plan, workload),
+        *draft_sentences(effect),
+        *refused_sentences(engine, plan, workload),
+    )
     found = replace(
         best.value, low=ends[0], high=ends[1], speculation=effect, assumptions=assumptions
     )
@@ -82,7 +87,11 @@ def _replica(
     if plan.starts is False:
         reason = plan.reason.removeprefix("does not start: ")
         return Unknown(f"the engine does not start: {reason}")
-    demand = _demand(workload, hit_rate(engine, plan, workload))
+    refused = unserved(engine, plan, workload)
+    if refused is not None:
+        return refused
+    hits, longest = hit_rate(engine, plan, workload), longest_request(engine, plan)
+    demand = _demand(workload, hits, longest)
     model = step.value.accepting(workload.acceptance_length)
     fitting = _fitting_requests(plan, demand, model)
     if fitting is None:
@@ -92,10 +101,13 @@ def _replica(
     return Replica(model, limits.value, demand), seats, fitting
 
 
-def _demand(workload: Workload, hits: float) -> Demand:
-    prompt = workload.input_tokens.mean
+def _demand(workload: Workload, hits: float, longest: int | None) -> Demand:
+    """A request of mean lengths; its output ends where the model's length does."""
+    prompt, output = workload.input_tokens.mean, workload.output_tokens.mean
     computed = max(1.0, prompt * (1 - hits))
-    return Demand(prompt, computed, max(1.0, workload.output_tokens.mean))
+    if longest is not None and prompt < longest:
+        output = min(output, longest - prompt)
+    return Demand(prompt, computed, max(1.0, output))
 
 
 def _fitting_requests(plan: CapacityPlan, demand: Demand, step: StepModel) -> float | None:
