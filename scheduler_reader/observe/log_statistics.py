@@ -1,8 +1,9 @@
 """What an engine prints of itself every few seconds: queues, rates and shares.
 
-Queues and shares are those of the last line at which requests were running or waiting; rates and
-`running_mean` (requests in flight, as in metrics) are means of all such lines (a line of an idle engine says nothing of a load).
-Data-parallel engines print lines of their own: queues and rates are summed, shares are their mean.
+Queues and shares are those of the last line at which the engine was busy, else of the last line.
+Rates and `running_mean` (requests in flight, as in metrics) are means of its busy lines: a line of
+an idle engine says nothing of a load.  Data-parallel engines print lines of their own: queues and
+rates are summed, shares are their mean.
 """
 
 from __future__ import annotations
@@ -49,9 +50,9 @@ def statistics_measures(lines: Sequence[Line], path: str) -> dict[str, Known[flo
             of_one[-1] = _Printed(of_one[-1].line, {**of_one[-1].numbers, **printed.numbers})
         else:
             of_one.append(printed)
-    counted = [
-        [printed for printed in of_one if printed.is_busy] or of_one[-1:]
-        for of_one in engines.values()
+    busy = [[printed for printed in of_one if printed.is_busy] for of_one in engines.values()]
+    last_lines = [
+        of_one or engine[-1:] for of_one, engine in zip(busy, engines.values(), strict=True)
     ]
     found: dict[str, Known[float]] = {}
 
@@ -62,12 +63,18 @@ def statistics_measures(lines: Sequence[Line], path: str) -> dict[str, Known[flo
             found[name] = Known(fmean(values) if mean else sum(values), origin)
 
     for name in RATES:
-        put(name, [mean for of_one in counted for mean in _mean(of_one, name)])
+        put(name, [mean for of_one in busy for mean in _mean(of_one, name)])
     for name in QUEUES:
-        put(name, [last for of_one in counted for last in _last(of_one, name)])
-    put("running_mean", [mean for of_one in counted for mean in _mean(of_one, "in_flight")])
+        put(name, [last for of_one in last_lines for last in _last(of_one, name)])
+    put("running_mean", [mean for of_one in busy for mean in _mean(of_one, "in_flight")])
+    put(
+        "preemptions",
+        [each for of_one in engines.values() for each in _each(of_one, "preemptions")],
+    )
+    if len(engines) > 1:
+        put("engines", [(1.0, of_one[0].line) for of_one in engines.values()])
     for percent, name in PERCENTS.items():
-        shares = [last for of_one in counted for last in _last(of_one, percent)]
+        shares = [last for of_one in last_lines for last in _last(of_one, percent)]
         put(name, [(value / 100, line) for value, line in shares], mean=True)
     return found
 
@@ -89,13 +96,17 @@ def _printed(lines: Sequence[Line]) -> Iterator[tuple[str, _Printed]]:
             break
 
 
+def _each(of_one: Sequence[_Printed], name: str) -> list[tuple[float, int]]:
+    """All numbers of that name, with their lines."""
+    return [(one.numbers[name], one.line) for one in of_one if name in one.numbers]
+
+
 def _last(of_one: Sequence[_Printed], name: str) -> list[tuple[float, int]]:
     """The last number of that name and its line; empty where there is none."""
-    found = [(one.numbers[name], one.line) for one in of_one if name in one.numbers]
-    return found[-1:]
+    return _each(of_one, name)[-1:]
 
 
 def _mean(of_one: Sequence[_Printed], name: str) -> list[tuple[float, int]]:
     """The mean of all numbers of that name and the last one's line; empty where there is none."""
-    found = [(one.numbers[name], one.line) for one in of_one if name in one.numbers]
+    found = _each(of_one, name)
     return [(fmean(value for value, _ in found), found[-1][1])] if found else []
