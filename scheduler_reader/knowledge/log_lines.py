@@ -43,7 +43,8 @@ class LogLines(NamedTuple):
     serving: re.Pattern[str]
     wrappers: re.Pattern[str]
     failures: tuple[Failure, ...]
-    unknown_failure: str
+    unknown_failure: str  # what is said of an error that is not known
+    wrapped_failure: str  # and of one of `wrappers` that stands alone
     unread_files: frozenset[str]
     unread_texts: re.Pattern[str]
 
@@ -73,6 +74,7 @@ def log_lines() -> LogLines:
             for one in known["failures"]
         ),
         unknown_failure=known["unknown_failure"],
+        wrapped_failure=known["wrapped_failure"],
         unread_files=frozenset(known["not_read"]["files"]),
         unread_texts=_any(known["not_read"]["texts"]),
     )

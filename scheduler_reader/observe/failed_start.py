@@ -69,7 +69,7 @@ def find_failure(lines: Sequence[Line]) -> LoggedFailure | None:
 
 def _weight(failure: LoggedFailure) -> int:
     """How much an error says about the cause: a known one, aftermath, an unknown one, a wrapper."""
-    if log_lines().wrappers.search(f"{failure.error}: {failure.message}"):
+    if _is_wrapper(failure):
         return 0
     explained = _known(failure)
     if explained is None:
@@ -85,6 +85,10 @@ def _message(lines: Sequence[Line], index: int, first: str) -> str:
     return first[:MOST_CHARACTERS]
 
 
+def _is_wrapper(failure: LoggedFailure) -> bool:
+    return bool(log_lines().wrappers.search(f"{failure.error}: {failure.message}"))
+
+
 def _known(failure: LoggedFailure) -> Failure | None:
     """What the data file says of an error; None where it is not known."""
     said = f"{failure.error}: {failure.message}"
@@ -92,6 +96,8 @@ def _known(failure: LoggedFailure) -> Failure | None:
 
 
 def _explained(failure: LoggedFailure) -> LoggedFailure:
+    if _is_wrapper(failure):
+        return failure._replace(means=log_lines().wrapped_failure)
     known = _known(failure)
     if known is None:
         return failure._replace(means=log_lines().unknown_failure)

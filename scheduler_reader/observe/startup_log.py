@@ -5,7 +5,6 @@ The lines of each generation of vLLM are data: `compat_matrix/log_lines.yaml`.
 
 from __future__ import annotations
 
-import ast
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
@@ -17,6 +16,7 @@ from scheduler_reader.observe.failed_start import (
     find_failure,
     outside_tracebacks,
 )
+from scheduler_reader.observe.log_arguments import logged_arguments
 from scheduler_reader.observe.log_starts import read_start, start_s
 from scheduler_reader.observe.log_statistics import is_statistics, statistics_measures
 from scheduler_reader.observe.log_text import Line, read_lines
@@ -81,7 +81,7 @@ def log_reading(text: str, path: str) -> StartupLog:
     measures |= statistics_measures(lines, path)
     if "config" in found:
         settings = {**_config(found["config"]), **settings}
-    arguments = _arguments(found.get("arguments"))
+    arguments = logged_arguments(found.get("arguments"))
     _derive(found, arguments, measures)
     took_s = start_s(lines)
     if took_s is not None:
@@ -158,27 +158,6 @@ def _counts(new: Any, old: Any, keep: str) -> bool:
     if keep in ("min", "max"):
         return bool(new < old if keep == "min" else new > old)
     return False
-
-
-def _arguments(found: Known[Any] | None) -> Value[Mapping[str, Any]]:
-    """The arguments of the log as values; nothing in them is run."""
-    if found is None:
-        return Unknown("the log does not list the arguments")
-    try:
-        content = ast.literal_eval(found.value)
-    except (ValueError, SyntaxError, MemoryError, RecursionError):  # objects print as <…>
-        content = _simple_pairs(found.value)
-    if not isinstance(content, dict):
-        return Unknown("the list of arguments in the log is no mapping", found.origin)
-    return Known({str(name): value for name, value in content.items()}, found.origin)
-
-
-_PAIR = re.compile(r"'(?P<name>\w+)': (?P<value>'[^']*'|-?\d+(?:\.\d+)?|True|False|None)(?=[,}])")
-
-
-def _simple_pairs(text: str) -> dict[str, Any]:
-    """The pairs whose values are plain, out of a mapping that holds objects as well."""
-    return {pair["name"]: ast.literal_eval(pair["value"]) for pair in _PAIR.finditer(text)}
 
 
 def _derive(

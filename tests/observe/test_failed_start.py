@@ -84,6 +84,14 @@ def test_an_unknown_error_is_said_to_be_unknown() -> None:
     )
 
 
+def test_an_error_that_only_passes_on_another_is_said_to_be_one() -> None:
+    found = log_reading(WRAPPED, "x.log").failure
+    assert found is not None and found.rules == ()
+    assert found.means == (
+        "this error only passes on that of another process, whose lines are not in this log"
+    )
+
+
 def test_what_other_ranks_print_afterwards_is_not_the_cause() -> None:
     found = failure(
         "(Worker_TP0 pid=1) ERROR 10-06 15:57:50 [multiproc_executor.py:597] torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB.",

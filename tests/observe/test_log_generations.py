@@ -153,6 +153,24 @@ def test_late_v1_in_colour_with_graphs_within_the_peak() -> None:
     assert log.attention_backend.value == "FLASH_ATTN"
 
 
+def test_arguments_within_an_argument_are_not_taken_for_its_neighbours() -> None:
+    text = (
+        "INFO 11-20 17:00:00 [utils.py:1] non-default args: {'model_tag': 'a, b', 'compilation_config': "
+        "CompilationConfig(level=3, {'max_num_seqs': 1}), 'speculative_config': {'method': 'ngram', "
+        "'num_speculative_tokens': 3}, 'served_model_name': ['x'], 'backend': <Backend.MP: 'mp'>, "
+        "'seed': None, 'enforce_eager': True}"
+    )
+    arguments = log_reading(text, "x.log").arguments
+    assert isinstance(arguments, Known)
+    assert arguments.value == {
+        "model_tag": "a, b",
+        "speculative_config": {"method": "ngram", "num_speculative_tokens": 3},
+        "served_model_name": ["x"],
+        "seed": None,
+        "enforce_eager": True,
+    }
+
+
 def test_each_measure_knows_its_line() -> None:
     value = read("v1-0.8.5.log").measures["kv_cache_tokens"]
     assert isinstance(value, Known)

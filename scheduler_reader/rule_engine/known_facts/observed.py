@@ -109,7 +109,7 @@ def observed_failure(sources: Sources) -> str | Unknown:
 
 
 def observed_failure_advice(sources: Sources) -> str:
-    """What a failed start means and what to change; empty where it is not known."""
+    """What a failed start means and what to change, or that it is not known; empty: it did not fail."""
     log = None if sources.observation is None else sources.observation.log
     if log is None or log.failure is None:
         return ""
