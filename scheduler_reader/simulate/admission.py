@@ -9,7 +9,7 @@ from scheduler_reader.simulate.behaviour import Behaviour
 from scheduler_reader.simulate.config import EngineConfig
 from scheduler_reader.simulate.kv_manager import NO_HIT, KVManager
 from scheduler_reader.simulate.request import Request, Status
-from scheduler_reader.simulate.waiting import ByPriority, FirstCome, WaitingQueue
+from scheduler_reader.simulate.waiting import WaitingQueue, queue_of
 
 
 class Admission:
@@ -22,9 +22,8 @@ class Admission:
         self._behaviour = behaviour
         self._kv = kv
         self._running = running
-        queue = ByPriority if config.policy == "priority" else FirstCome
-        self._waiting: WaitingQueue = queue()
-        self._own: WaitingQueue = queue()
+        self._waiting: WaitingQueue[Request] = queue_of(config.policy)
+        self._own: WaitingQueue[Request] = queue_of(config.policy)
         self._passed_over: set[Request] = set()
 
     def __len__(self) -> int:
@@ -107,7 +106,7 @@ class Admission:
             self._join(batch, request, start, tokens, drafts)
         self._return(passed_over)
 
-    def _next_queue(self) -> WaitingQueue | None:
+    def _next_queue(self) -> WaitingQueue[Request] | None:
         """The queue whose head is looked at next."""
         if self._own and self._waiting and self._config.policy == "priority":
             own_is_first = self._own.peek().rank < self._waiting.peek().rank

@@ -27,12 +27,12 @@ class Cohort:
     """Requests are joined in the step that brings their first token, and leave by themselves.
 
     With outputs in flight, releases up to 0.11.0 schedule a request once more after its last
-    token: `overdue_steps` is 1 there.
+    token, if that is not beyond `last_position`: `overdue_steps` is 1 there.
     """
 
-    def __init__(self, block_size: int, max_model_len: int, overdue_steps: int) -> None:
+    def __init__(self, block_size: int, last_position: int, overdue_steps: int) -> None:
         self._block_size = block_size
-        self._max_model_len = max_model_len
+        self._last_position = last_position
         self._overdue_steps = overdue_steps
         self.size = 0
         self._context = 0  # sum of prompt tokens less the step of the first token
@@ -49,7 +49,7 @@ class Cohort:
     def join(self, step: int, place: int, prompt_tokens: int, output_tokens: int) -> None:
         """A prompt is whole in this step; the request decodes from the next one on."""
         size, last = self._block_size, step + output_tokens - 1
-        ends_early = prompt_tokens + output_tokens < self._max_model_len
+        ends_early = prompt_tokens + output_tokens <= self._last_position
         gone = last + 1 + (self._overdue_steps if ends_early else 0)
         if last not in self._ends:
             self._ends[last] = []

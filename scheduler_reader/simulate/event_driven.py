@@ -1,10 +1,10 @@
 """Run the scheduler from event to event.
 
-The decisions are those of `stepwise`, for the plain case: first come first served, no drafts, no
-pipeline stages, no shared prefixes.  There the decoding requests are one `Cohort`, and between two
-events (an arrival that can be admitted, a finish, the end of a prompt, blocks running out) any
-number of steps is one sum.  Where a decision needs more than that (a preemption, a cached prefix),
-`NotPlainError` says so and the run is made step by step.
+The decisions are those of `stepwise`, for the plain case: no drafts, no pipeline stages, no shared
+prefixes.  There the decoding requests are one `Cohort`, and between two events (an arrival that can
+be admitted, a finish, the end of a prompt, blocks running out) any number of steps is one sum.
+Where a decision needs more than that (a preemption, a cached prefix), `NotPlainError` says so and
+the run is made step by step.
 """
 
 from __future__ import annotations
@@ -18,10 +18,12 @@ from scheduler_reader.performance.step import StepModel
 from scheduler_reader.simulate.arrivals import Source
 from scheduler_reader.simulate.behaviour import behaviour_of
 from scheduler_reader.simulate.cohort import Cohort, Ending
-from scheduler_reader.simulate.config import EngineConfig, check, overlap_of
+from scheduler_reader.simulate.config import EngineConfig, as_run, check, overlap_of
 from scheduler_reader.simulate.decode_line import DecodeLine
+from scheduler_reader.simulate.prompts import Arrived, Prompt, Prompts
 from scheduler_reader.simulate.result import SimulationResult
 from scheduler_reader.simulate.step_log import Lives, StepLog
+from scheduler_reader.simulate.waiting import TICKS_PER_S, WaitingQueue, queue_of
 
 
 class NotPlainError(Exception):
@@ -31,11 +33,8 @@ class NotPlainError(Exception):
 def is_plain(config: EngineConfig) -> bool:
     """Whether an engine can be run from event to event, as long as nothing is preempted."""
     return (
-        config.policy == "fcfs"
-        and config.enable_chunked_prefill
-        and config.pipeline_parallel_size == 1
+        config.pipeline_parallel_size == 1
         and config.num_speculative_tokens == 0
-        and config.long_prefill_token_threshold == 0
         and config.prefill_schedule_interval == 1
         and config.sliding_window is None
     )
@@ -55,12 +54,6 @@ def run_event_driven(
     return run.result()
 
 
-class _Waiting(NamedTuple):
-    place: int
-    prompt_tokens: int
-    output_tokens: int
-
-
 class _Batch(NamedTuple):
     """A step in flight: when it is done, whose first token it brings, and whom it ends."""
 
@@ -75,7 +68,10 @@ class _Run:
         self, config: EngineConfig, release: Release, step_model: StepModel, arrivals: Source
     ) -> None:
         behaviour = behaviour_of(release)
+        config = as_run(config, behaviour)
         check(config, behaviour, release.name)
+        if not config.enable_chunked_prefill and behaviour.unchunked_prefill == "passed_over":
+            raise NotPlainError
         self._config = config
         self._arrivals = arrivals
         self._line = DecodeLine(step_model)
@@ -87,12 +83,12 @@ class _Run:
         self._now_s = self._last_done_s = self._busy_s = 0.0
         self._step = self._executed = self._open = self._running = 0
         self._free = config.num_gpu_blocks - 1
-        self._waiting: deque[_Waiting] = deque()
+        self._waiting: WaitingQueue[Arrived] = queue_of(config.policy)
         self._in_flight: deque[_Batch] = deque()
-        # The request whose prompt is not whole yet: it, computed tokens, blocks held.
-        self._partial: tuple[_Waiting, int, int] | None = None
+        self._prompts = Prompts(config, behaviour)
         overdue_steps = int(self._depth > 1 and behaviour.output_limit == "none")
-        self._cohort = Cohort(config.block_size, config.max_model_len, overdue_steps)
+        last_position = config.max_model_len - int(behaviour.keeps_last_position)
+        self._cohort = Cohort(config.block_size, last_position, overdue_steps)
 
     def advance(self) -> bool:
         """One turn of the engine's loop, or a stretch of them; False when all is done."""
@@ -130,15 +126,15 @@ class _Run:
 
     def _receive(self) -> None:
         while self._arrivals.next_s <= self._now_s:
-            number, time_s, prompt, output, group, *_ = self._arrivals.take()
+            number, time_s, prompt, output, group, _, priority = self._arrivals.take()
             assert time_s is not None
             room = self._config.max_model_len - prompt
             if group is not None or room < 1:
                 raise NotPlainError
             output = min(output, room)
-            self._waiting.append(
-                _Waiting(self._lives.arrive(number, time_s, prompt, output), prompt, output)
-            )
+            place = self._lives.arrive(number, time_s, prompt, output)
+            rank = (priority, round(time_s * TICKS_PER_S), number)
+            self._waiting.add(Arrived(place, prompt, output, rank))
             self._open += 1
 
     def _sleep(self) -> bool:
@@ -161,8 +157,9 @@ class _Run:
         budget = self._config.max_num_batched_tokens - decoding
         chunks: list[tuple[int, int]] = []
         first_tokens: list[int] = []
-        budget = self._continue_partial(step, budget, chunks, first_tokens)
-        self._admit(step, budget, chunks, first_tokens)
+        limit = self._prompts.limit(self._open)
+        budget = self._continue_prompts(step, budget, limit, chunks, first_tokens)
+        self._admit(step, budget, limit, chunks, first_tokens)
         ends = self._cohort.ending(step)
         if not decoding and not chunks:
             self._in_flight.append(_Batch(self._last_done_s, first_tokens, ends, is_empty=True))
@@ -179,55 +176,63 @@ class _Run:
         self._in_flight.append(_Batch(self._last_done_s, first_tokens, ends))
         return True
 
-    def _continue_partial(
-        self, step: int, budget: int, chunks: list[tuple[int, int]], first_tokens: list[int]
+    def _continue_prompts(
+        self,
+        step: int,
+        budget: int,
+        limit: int,
+        chunks: list[tuple[int, int]],
+        first_tokens: list[int],
     ) -> int:
-        if self._partial is None or budget == 0:
-            return budget
-        request, computed, held = self._partial
-        tokens = min(request.prompt_tokens - computed, budget)
-        blocks = -(-(computed + tokens) // self._config.block_size)
-        self._free -= blocks - held
-        if self._free < 0:
-            raise NotPlainError
-        chunks.append((tokens, computed))
-        self._partial = None
-        self._after_chunk(step, request, computed + tokens, blocks, first_tokens)
-        return budget - tokens
+        """Compute on at the prompts that have begun; what is left of the budget."""
+        for prompt, tokens in self._prompts.take(budget, limit):
+            computed = prompt.computed + tokens
+            blocks = -(-computed // self._config.block_size)
+            self._free -= blocks - prompt.blocks
+            if self._free < 0:
+                raise NotPlainError
+            if tokens:
+                chunks.append((tokens, prompt.computed))
+            self._after_chunk(step, prompt._replace(computed=computed, blocks=blocks), first_tokens)
+            budget -= tokens
+        return budget
 
     def _admit(
-        self, step: int, budget: int, chunks: list[tuple[int, int]], first_tokens: list[int]
+        self,
+        step: int,
+        budget: int,
+        limit: int,
+        chunks: list[tuple[int, int]],
+        first_tokens: list[int],
     ) -> None:
         while self._waiting and budget > 0 and self._running < self._config.active_limit:
-            request = self._waiting[0]
-            tokens = min(request.prompt_tokens, budget)
-            if not self._fits(request, tokens):
+            request = self._waiting.peek()
+            tokens = self._prompts.first_chunk(request, budget, limit)
+            if not tokens or not self._fits(request, tokens):
                 return
-            self._waiting.popleft()
+            self._waiting.pop()
             self._running += 1
             self._lives.admitted_s[request.place] = self._now_s
             blocks = -(-tokens // self._config.block_size)
             self._free -= blocks
             budget -= tokens
             chunks.append((tokens, 0))
-            self._after_chunk(step, request, tokens, blocks, first_tokens)
+            self._after_chunk(step, Prompt(request, tokens, blocks), first_tokens)
 
-    def _fits(self, request: _Waiting, tokens: int) -> bool:
+    def _fits(self, request: Arrived, tokens: int) -> bool:
         """Whether a waiting request may have its blocks: the check of `KVManager.admit`."""
         needed = request.prompt_tokens if self._reserves else tokens
         headroom = self._config.watermark_blocks if self._running else 0
         return -(-needed // self._config.block_size) + headroom <= self._free
 
-    def _after_chunk(
-        self, step: int, request: _Waiting, computed: int, blocks: int, first_tokens: list[int]
-    ) -> None:
+    def _after_chunk(self, step: int, prompt: Prompt, first_tokens: list[int]) -> None:
         """A chunk is scheduled: the prompt goes on in the next step, or its first token comes."""
-        if computed < request.prompt_tokens:
-            self._partial = (request, computed, blocks)
+        if self._prompts.keep(prompt):
             return
-        first_tokens.append(request.place)
-        self._lives.first_step[request.place] = step
-        self._cohort.join(step, *request)
+        place, prompt_tokens, output_tokens, _ = prompt.request
+        first_tokens.append(place)
+        self._lives.first_step[place] = step
+        self._cohort.join(step, place, prompt_tokens, output_tokens)
 
     def _complete(self) -> None:
         batch = self._in_flight.popleft()
@@ -246,7 +251,7 @@ class _Run:
     def _stretch(self) -> bool:
         """Advance over steps that only decode, up to the next event; False when it is at hand."""
         step, decoding = self._step, self._cohort.size
-        if not decoding or self._partial or len(self._in_flight) != self._depth - 1:
+        if not decoding or self._prompts or len(self._in_flight) != self._depth - 1:
             return False
         if self._in_flight and (self._in_flight[0].first_tokens or self._in_flight[0].ends):
             return False
@@ -258,9 +263,8 @@ class _Run:
         stretch = self._line.stretch(decoding, self._cohort.context(step), steps)
         # A step is decided when the one before begins, if outputs are in flight, else when it ends.
         begin_s = self._in_flight[0].done_s if self._in_flight else self._now_s
-        steps = stretch.steps
-        if horizon_s < inf:
-            steps = min(stretch.before(horizon_s - begin_s) + len(self._in_flight), steps)
+        steps = stretch.before(horizon_s - begin_s) + len(self._in_flight)
+        steps = min(steps, stretch.steps)
         if steps < 2:
             return False
         self._free -= self._cohort.blocks(step, steps)
@@ -284,6 +288,8 @@ class _Run:
         budget = self._config.max_num_batched_tokens - decoding
         if not self._waiting:
             return self._arrivals.next_s
-        head = self._waiting[0]
-        fits = budget > 0 and self._fits(head, min(head.prompt_tokens, budget))
-        return self._now_s if fits else inf
+        head = self._waiting.peek()
+        tokens = self._prompts.first_chunk(head, budget)
+        if tokens and self._fits(head, tokens):
+            return self._now_s
+        return self._arrivals.next_s if self._config.policy == "priority" else inf

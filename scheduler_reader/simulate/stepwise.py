@@ -21,12 +21,12 @@ from scheduler_reader.simulate.lives import Life
 from scheduler_reader.simulate.percentiles import Progression, Progressions
 from scheduler_reader.simulate.request import Request
 from scheduler_reader.simulate.result import Phase, Sample, SimulationResult
+from scheduler_reader.simulate.waiting import TICKS_PER_S
 
 # Steps without an output, beyond four times those that all prompts take: nothing will come any more.
 _FRUITLESS = 1_000
 _STEP_WORK = 8  # requests whose share of a step costs as much as the step itself
 _GIVE_UP = 3  # empty steps in a row after which nothing but an arrival can change anything
-_TICKS_PER_S = 1_000_000  # first come is told apart by the microsecond, then by number
 
 
 def run_stepwise(
@@ -146,7 +146,7 @@ class _Run:
             assert arrival.time_s is not None
             request = Request(
                 number=arrival.number,
-                arrival=round(arrival.time_s * _TICKS_PER_S),
+                arrival=round(arrival.time_s * TICKS_PER_S),
                 prompt_tokens=arrival.prompt_tokens,
                 max_tokens=arrival.output_tokens,
                 priority=arrival.priority,

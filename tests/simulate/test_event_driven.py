@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from functools import cache
 from typing import Any
 
@@ -10,6 +11,7 @@ import pytest
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
+from scheduler_reader.errors import UsageError
 from scheduler_reader.knowledge.versions import Release
 from scheduler_reader.parse import parse_command
 from scheduler_reader.performance.build import build_step_model
@@ -31,7 +33,9 @@ CONFIG = EngineConfig(
     max_num_seqs=4, max_num_batched_tokens=64, max_model_len=512, num_gpu_blocks=200
 )
 length = st.one_of(st.sampled_from([1, 15, 16, 17, 64]), st.integers(1, 200))
-request = st.tuples(length, st.one_of(st.sampled_from([1, 2, 16, 17]), st.integers(1, 90)))
+request = st.tuples(
+    length, st.one_of(st.sampled_from([1, 2, 16, 17]), st.integers(1, 90)), st.integers(0, 2)
+)
 
 
 @cache
@@ -53,10 +57,16 @@ MODELS = (
 @st.composite
 def engines(draw: st.DrawFn) -> EngineConfig:
     seats = draw(st.sampled_from([1, 2, 4, 16]))
+    budget = max(seats, draw(st.sampled_from([16, 64, 2048])))
+    longest = draw(st.sampled_from([256, 2048]))
     return EngineConfig(
         max_num_seqs=seats,
-        max_num_batched_tokens=max(seats, draw(st.sampled_from([16, 64, 2048]))),
-        max_model_len=draw(st.sampled_from([256, 2048])),
+        max_num_batched_tokens=budget,
+        max_model_len=longest,
+        policy=draw(st.sampled_from(["fcfs", "priority"])),
+        enable_chunked_prefill=budget < longest or draw(st.booleans()),
+        long_prefill_token_threshold=draw(st.sampled_from([0, 8, 40])),
+        long_prefill_token_threshold_adaptive=draw(st.booleans()),
         num_gpu_blocks=draw(st.sampled_from([40, 200, 2000])),
         block_size=draw(st.sampled_from([1, 16, 32])),
         enable_prefix_caching=draw(st.booleans()),
@@ -66,17 +76,21 @@ def engines(draw: st.DrawFn) -> EngineConfig:
     )
 
 
+def arrival(number: int, time_s: float | None, prompt: int, output: int, priority: int) -> Arrival:
+    return Arrival(number, time_s, prompt, output, priority=priority)
+
+
 @st.composite
 def sources(draw: st.DrawFn) -> Callable[[], Source]:
     lengths = draw(st.lists(request, min_size=1, max_size=30))
     if draw(st.booleans()):
         clients = draw(st.integers(1, len(lengths)))
         return lambda: ClosedLoop(
-            (Arrival(n, None, *size) for n, size in enumerate(lengths)), clients
+            (arrival(n, None, *size) for n, size in enumerate(lengths)), clients
         )
     times = sorted(draw(st.floats(0, 2)) for _ in lengths)
     return lambda: OpenLoop(
-        Arrival(n, time_s, *size)
+        arrival(n, time_s, *size)
         for n, (time_s, size) in enumerate(zip(times, lengths, strict=True))
     )
 
@@ -89,7 +103,7 @@ def test_both_ways_give_the_same_result(
     step = step_model(*model)
     try:
         fast = run_event_driven(config, Release(release), step, requests())
-    except NotPlainError:
+    except (NotPlainError, UsageError):
         assume(False)
         return
     plain = run_stepwise(config, Release(release), step, requests())
@@ -124,6 +138,20 @@ def assert_same_metrics(fast: SimulationResult, plain: SimulationResult) -> None
         if left is not None:
             values = (left.mean, left.p50, left.p99)
             assert values == pytest.approx((right.mean, right.p50, right.p99))
+
+
+def test_a_threshold_keeps_several_prompts_open() -> None:
+    config = replace(CONFIG, long_prefill_token_threshold=16)
+
+    def requests() -> Source:
+        return OpenLoop(Arrival(n, 0.0, 30 + 10 * n, 5) for n in range(8))
+
+    fast = run_event_driven(config, Release("0.18.0"), step_model(*MODELS[0]), requests())
+    plain = run_stepwise(config, Release("0.18.0"), step_model(*MODELS[0]), requests())
+    assert fast.steps == plain.steps > 8
+    assert [each.first_token_s for each in fast.records] == [
+        approximately(each.first_token_s) for each in plain.records
+    ]
 
 
 @pytest.mark.parametrize("blocks", [8, 12])
