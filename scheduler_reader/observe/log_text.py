@@ -18,6 +18,7 @@ _RUNTIME = re.compile(
     r")"
 )
 _PROCESS = re.compile(r"^\((?:\w[\w@.-]*(?: pid=\d+)?(?:, ip=[\d.]+)?)\)\s?")
+_BEHIND_PROGRESS = re.compile(r"\](?=\(\w[\w@.-]* pid=\d+\) )")
 _LOGGER = re.compile(
     r"^(?P<level>DEBUG|INFO|WARNING|ERROR|CRITICAL)"
     r"(?: +(?P<clock>\d\d-\d\d \d\d:\d\d:\d\d)(?:\.\d+)? +\[?(?:[\w./-]*/)?(?P<file>\w+\.py):\d+\]"
@@ -54,8 +55,16 @@ def _line(number: int, text: str) -> Line:
         names = found.groupdict()
         source = source or names.get("service") or names.get("pod") or ""
         text = text[found.end() :]
+    text = _behind_progress(text)
     logger = _LOGGER.match(text)
     if logger is None:
         return Line(number, text.rstrip(), source=source)
     level, file, clock = logger["level"], logger["file"] or "", logger["clock"] or ""
     return Line(number, text[logger.end() :].rstrip(), level, file, clock, source)
+
+
+def _behind_progress(text: str) -> str:
+    """What another process prints behind a bar of progress, which has no line end of its own."""
+    bar = text.find("%|")
+    found = None if bar < 0 else _BEHIND_PROGRESS.search(text, bar)
+    return text if found is None else _PROCESS.sub("", text[found.end() :], count=1)

@@ -171,6 +171,14 @@ def test_arguments_within_an_argument_are_not_taken_for_its_neighbours() -> None
     }
 
 
+def test_a_line_behind_a_bar_of_progress_is_read() -> None:
+    text = (
+        "vllm-1  | Capturing CUDA graphs (decode, FULL):  98%|#####  | 50/51 [00:29<00:00,  1.61it/s]"
+        "(EngineCore pid=40) INFO 08-20 17:28:07 [kv_cache_utils.py:1] GPU KV cache size: 1,139 tokens"
+    )
+    assert numbers(log_reading(text, "x.log")) == {"kv_cache_tokens": 1139}
+
+
 def test_each_measure_knows_its_line() -> None:
     value = read("v1-0.8.5.log").measures["kv_cache_tokens"]
     assert isinstance(value, Known)
