@@ -209,7 +209,7 @@ def _front(tuned: Tuned) -> Iterator[Block]:
     if len(tuned.front) < 2:
         return
     has_slo = tuned.case.request.slo.is_set
-    is_mixed = tuned.before.method != tuned.after.method
+    is_mixed = bool(tuned.before.method) and tuned.before.method != tuned.after.method
     yield BLANK
     yield heading("Throughput against latency: no setting that was tried is better in all three")
     head = ["", "tokens/s", "TTFT p99", "ITL p99", *(["goodput/s"] if has_slo else []), "settings"]
