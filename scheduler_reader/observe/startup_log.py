@@ -61,8 +61,10 @@ def read_startup_log(path: str) -> StartupLog:
 
     Raises `InputError` where it cannot be read, is no log of vLLM, or holds several servers' logs.
     """
-    log = log_reading(read_recorded(path, EXPECTED), path)
-    if not log.measures and not log.settings and log.failure is None and log.starts == 0:
+    text = read_recorded(path, EXPECTED)
+    log = log_reading(text, path)
+    is_failure = log.failure is not None and (log.failure.component or "vllm" in text.lower())
+    if not (log.measures or log.settings or is_failure or log.starts):
         raise InputError(f"no line of vLLM in it; expected {EXPECTED}", Origin("file", path=path))
     return log
 

@@ -207,6 +207,7 @@ def test_a_new_wording_in_a_file_that_is_read_is_noticed() -> None:
         '{"model": "a"}',
         "# TYPE vllm:num_requests_running gauge\n",
         "it is version 0.3\n",
+        'Traceback (most recent call last):\n  File "train.py", line 3\nKeyError: 3\n',
     ],
 )
 def test_what_is_no_log_of_vllm_is_refused(tmp_path: Path, text: str) -> None:
