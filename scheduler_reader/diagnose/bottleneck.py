@@ -83,10 +83,13 @@ def _verdict(situation: Situation, simulator: Simulator | None) -> Bottleneck:
     if situation.base.saturated and shown.base.saturated and not relieved:
         return _saturated(situation, lifted, simulator)
     tried: list[tuple[Judged, ...]] = []
+    candidates = _relieving_first(lifted, relieved) if shown.base.saturated else lifted
     for screen in _screens(situation, lifted, simulator):
-        gains = _judged(situation, lifted, screen, simulator)
+        gains = _judged(situation, candidates, screen, simulator)
         tried.append(gains)
-        found = _largest(gains)
+        found = _largest(
+            tuple(one for one in gains if not shown.base.saturated or one.limit in relieved)
+        )
         if found is not None:
             return _binding(shown, found, gains, screen.measure, simulator is not None)
     if shown.base.saturated:
@@ -171,6 +174,14 @@ def _judged(
     if simulator is None:
         return best
     return tuple(simulator.confirmed(one, screen.measure, load, slo) for one in best)
+
+
+def _relieving_first(
+    lifted: tuple[Lifted, ...], relieved: tuple[Lifted, ...]
+) -> tuple[Lifted, ...]:
+    """Lifts with which the offered rate is served; of defaults that have none, the others."""
+    defaults = {one.default for one in relieved}
+    return tuple(one for one in lifted if one in relieved or one.default not in defaults)
 
 
 def _best_of_each(gains: tuple[Judged, ...]) -> tuple[Judged, ...]:

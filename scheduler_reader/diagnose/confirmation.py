@@ -54,7 +54,7 @@ class Simulator:
         """The gain of a run; of a limit that gains next to nothing or cannot be run, the closed
         form's gain on the simulated base.
 
-        Goodput near zero has no gain that carries over: there the closed form's figures stay.
+        Goodput near zero has no gain that carries over: the closed form's own figure bounds it.
         """
         limit, screened = judged.limit, judged.gain
         same = measure(self.base, self.base)
@@ -63,17 +63,24 @@ class Simulator:
             if isinstance(run, Known):
                 return Judged(limit, measure(self.base, run.value), screened)
             if measure is goodput_gain and screened.metric == same.metric:
-                return judged
+                bound = measure(self.base, limit.estimate)
+                carried = _carried(same, screened)
+                return Judged(limit, carried if 0 < carried.after < bound.after else bound)
         if screened.metric != same.metric:
             return Judged(limit, same)
-        factor = 1 + screened.gain
-        after = same.before / factor if same.metric.endswith("_ms") else same.before * factor
-        return Judged(limit, same._replace(after=after, gain=screened.gain))
+        return Judged(limit, _carried(same, screened))
 
     def _run(self, limit: Lifted, workload: Workload, slo: Slo) -> Value[PerformanceEstimate]:
         if limit.limit not in self._runs:
             self._runs[limit.limit] = self._evaluate(limit.engine, limit.plan, workload, slo)
         return self._runs[limit.limit]
+
+
+def _carried(same: Gain, screened: Gain) -> Gain:
+    """The closed form's gain on another value of the metric."""
+    factor = 1 + screened.gain
+    after = same.before / factor if same.metric.endswith("_ms") else same.before * factor
+    return same._replace(after=after, gain=screened.gain)
 
 
 def sentences(judged: tuple[Judged, ...]) -> tuple[str, ...]:

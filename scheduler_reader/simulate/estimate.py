@@ -58,7 +58,8 @@ def simulated_estimate(
     setup = set_up(engine, plan, workload)
     instant = with_capacity(instant, setup, only_near=is_changed)
     if instant.value.saturated and instant.value.ttft_ms.p99 is None:
-        return instant  # latencies of saturation would say how long the run was, nothing else
+        # latencies of saturation would say how long the run was, nothing else
+        return Known(without_tails(instant.value), instant.origin)
     found = _simulated(instant.value, setup, slo, MOST_WORK)
     found = _unsimulated(instant, found.reason) if isinstance(found, Unknown) else found
     return Known(without_tails(found.value), found.origin) if found.value.saturated else found

@@ -9,11 +9,11 @@ from __future__ import annotations
 from array import array
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from math import inf
+from math import floor, inf
 
 from scheduler_reader.performance.estimate import Latency
 from scheduler_reader.simulate.percentiles import Distribution
-from scheduler_reader.simulate.result import RequestRecord, SimulationResult
+from scheduler_reader.simulate.result import Gaps, RequestRecord, SimulationResult
 from scheduler_reader.workload import Slo
 
 ADDITIVE = (
@@ -122,9 +122,21 @@ def _is_good(record: RequestRecord, slo: Slo, ttft_s: float, tpot_s: float | Non
         return True
     if slo.tpot_ms is not None and tpot_s * 1e3 > slo.tpot_ms:
         return False
-    return slo.itl_ms is None or (
-        Distribution.of_runs(record.gaps).percentile(0.99) * 1e3 <= slo.itl_ms
-    )
+    return slo.itl_ms is None or _is_steady(record.gaps, slo.itl_ms / 1e3)
+
+
+def _is_steady(gaps: Sequence[Gaps], limit_s: float) -> bool:
+    """Whether the 99th percentile of a request's gaps is within a limit.
+
+    Counting tells it, unless the percentile lies between the longest gap within and the next one.
+    """
+    gaps = tuple(gaps)
+    size = sum(count for _, count in gaps)
+    within = sum(count for seconds, count in gaps if seconds <= limit_s)
+    rank = 0.99 * (size - 1)
+    if floor(rank) < within < size and within <= rank + 1:
+        return Distribution.of_runs(gaps).percentile(0.99) <= limit_s
+    return within > rank
 
 
 def _itl_ms(result: SimulationResult) -> Latency | None:

@@ -10,8 +10,8 @@ from scheduler_reader.simulate.sustained import sustained_rate
 from scheduler_reader.value import Known, Origin, Unknown, Value
 
 CAPACITY_ORIGIN = Origin("derived", "capacity by simulated runs, the rest in closed form")
-TOLERANCE = 0.05  # what the searched capacity may be wrong by: short runs do not quite settle
-NEAR = (0.8, 1.25)  # of the closed form's capacity: beyond it both say the same of a rate
+TOLERANCE = 0.05  # what the search may be wrong by: short runs do not quite settle
+NEAR = (0.8, 1.4)  # of the closed form's capacity: beyond it both say the same of a rate
 
 
 def with_capacity(
@@ -19,6 +19,8 @@ def with_capacity(
 ) -> Known[PerformanceEstimate]:
     """The closed form's estimate with the searched capacity, and saturated or not by that one.
 
+    As in closed form only a rate that exceeds it by more than the step model, and here the search,
+    may be wrong by is called saturated.
     As it is for a closed loop, which always has an answer, and where no rate is found.
     """
     estimate = instant.value
@@ -34,7 +36,7 @@ def with_capacity(
     if found is None:
         return instant
     capacity = found * replicas
-    is_saturated = offered > capacity * (1 + TOLERANCE)
+    is_saturated = offered > capacity * (1 + setup.value.step_model.spread + TOLERANCE)
     was_served = estimate.saturated and is_saturated
     ratio = capacity / expected
     estimate = replace(

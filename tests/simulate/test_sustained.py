@@ -82,7 +82,7 @@ def test_more_than_is_sustained_has_the_capacity_and_no_tail(served):
     assert not sustained.value.saturated
     assert sustained.value.ttft_ms.p99 is not None
     capacity = sustained.value.capacity_requests_per_s
-    for factor in (1.08, 1.5, 10):
+    for factor in (1.2, 1.5, 10):
         workload = offered(factor * capacity, 300, 300)
         found = simulated_estimate(engine, plan, workload, Slo())
         assert isinstance(found, Known)
