@@ -100,5 +100,7 @@ def test_an_unknown_model_is_said(served: Served) -> None:
 
 
 def test_requests_that_are_longer_than_the_model_takes_do_not_end_the_run(served: Served) -> None:
-    found = table(served, "meta-llama/Llama-3.1-8B-Instruct --max-model-len 4096", Slo())
-    assert all(one.estimate is not None for one in found.budgets)
+    engine, _ = served("meta-llama/Llama-3.1-8B-Instruct --max-model-len 4096")
+    found = compare_budgets(engine, LOAD, Slo())
+    assert isinstance(found, Unknown)
+    assert found.reason.startswith("no request is served: a prompt of 4,096 tokens")
