@@ -78,14 +78,14 @@ def generate(root: Path) -> list[Path]:
         folder.mkdir(exist_ok=True)
         file = folder / f"{number}.yaml"
         if number % (FILES // SERVING) == 0:
-            file.write_text(_server(len(serving)))
+            file.write_text(server(len(serving)))
             serving.append(file)
         else:
             file.write_text(OTHER.format(number=number, replicas=1 + number % 5))
     return serving
 
 
-def _server(number: int) -> str:
+def server(number: int) -> str:
     return SERVER.format(
         number=number,
         release=RELEASES[number % len(RELEASES)],

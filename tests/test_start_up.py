@@ -63,6 +63,9 @@ def test_settings_are_read_only_where_a_file_has_some(diagnosis: set[str], tmp_p
         "email",
         "prometheus_client",
         "tomllib",
+        "concurrent.futures",
+        "scheduler_reader.observe.failed_start",
+        "scheduler_reader.observe.log_text",
     ],
 )
 def test_a_command_line_is_diagnosed_without(diagnosis: set[str], name: str) -> None:

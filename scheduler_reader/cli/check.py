@@ -42,6 +42,16 @@ def check(
             rich_help_panel=options.TARGET,
         ),
     ] = False,
+    jobs: Annotated[
+        int | None,
+        typer.Option(
+            "--jobs",
+            min=1,
+            metavar="N",
+            help="Processes that check; as many as cores where that is faster, unless told.",
+            show_default=False,
+        ),
+    ] = None,
     vllm_version: options.VllmVersion = None,
     target: Target,
     load: Load,
@@ -62,7 +72,8 @@ def check(
     """
     from scheduler_reader.cli.gating import counts, gated, tell_doubts
     from scheduler_reader.cli.reporting import report_of
-    from scheduler_reader.pipeline import assess, check
+    from scheduler_reader.fleet import check_all
+    from scheduler_reader.pipeline import assess
 
     policy = gate.thresholds(context)
     request = read_request(target.read(context, vllm_version), load, choice, policy)
@@ -71,7 +82,7 @@ def check(
     read = read_paths(paths or [], context.obj, passes_over=only_vllm)
     engines = list(read.engines)
     request = replace(request, target=target.fetched(request.target, engines))
-    found = [check(engine, request) for engine in engines]
+    found = check_all(engines, request, jobs)
     checked = gated(read.files, found, request, controls)
 
     def whole() -> list[Assessment]:

@@ -166,42 +166,47 @@ class StepModel:
         a partial prompt included (vLLM V1, v1/worker/gpu_model_runner.py, logits_indices).  An empty
         step takes no time.
         """
-        share = 1.0 / self.batches_in_flight
-        seqs = decode_seqs * share
-        unit = self.token_unit
-        decode_context_tokens *= unit
-        given = [(tokens * unit, depth * unit) for tokens, depth in prefill_chunks]
-        chunks = [(tokens * share, depth) for tokens, depth in given]
-        rows = seqs * self.queries
-        tokens = rows + copies * sum(chunk[0] for chunk in chunks)
+        # Thousands of calls a diagnosis: a division or a list that changes nothing is left out.
+        spec, unit, seqs, queries = self.speculation, self.token_unit, decode_seqs, 1.0
+        given = list(prefill_chunks)
+        if unit != 1.0:
+            decode_context_tokens *= unit
+            given = [(tokens * unit, depth * unit) for tokens, depth in given]
+        chunks, context = given, decode_context_tokens
+        if self.batches_in_flight != 1:
+            share = 1.0 / self.batches_in_flight
+            seqs, context = seqs * share, context * share
+            chunks = [(tokens * share, depth) for tokens, depth in given]
+        if spec is not None:
+            queries += spec.proposed
+        tokens = samples = seqs * queries
+        if chunks:
+            tokens += copies * sum([chunk[0] for chunk in chunks])
+            samples += copies * len(chunks)
         if tokens <= 0:
             return StepParts(0.0, 0.0, 0.0, 0.0)
-        samples = rows + copies * len(chunks)
         memory, compute, communication = self._tokens(tokens if chunks else self._padded(tokens))
-        output = self._samples(samples)
-        memory += self.streamed_s + self.layers * max(
-            self.host.layer_s, tokens * self.activation_token_s
-        )
-        if output.is_memory_bound:
-            memory += output.seconds
+        output_s, is_memory_bound = self._samples(samples)
+        layer_s, small_s = self.host.layer_s, tokens * self.activation_token_s
+        memory += self.streamed_s + self.layers * (small_s if small_s > layer_s else layer_s)
+        if is_memory_bound:
+            memory += output_s
         else:
-            compute += output.seconds
+            compute += output_s
         for cost in self.attention:
             if seqs > 0:
-                context = decode_context_tokens * share
-                memory += _decode_attention(cost, seqs, context, self.queries)
+                memory += _decode_attention(cost, seqs, context, queries)
             if chunks:
                 compute += cost.prefill_fixed_s + copies * _prefill_attention(cost, chunks)
         host = self.host.step_s + (seqs + copies * len(chunks)) * self.host.sequence_s
         if self._is_launched(tokens):
             launches = self.layers * self.host.launch_layer_s
             host += max(0.0, launches - memory - compute - communication)
-        memory, compute, communication = (
-            part * self.kernel_scale for part in (memory, compute, communication)
-        )
-        if self.speculation is not None:
-            host += self.speculation.step_s
-            drafted = _drafted(self.speculation, decode_seqs, decode_context_tokens, given, copies)
+        scale = self.kernel_scale
+        memory, compute, communication = memory * scale, compute * scale, communication * scale
+        if spec is not None:
+            host += spec.step_s
+            drafted = _drafted(spec, decode_seqs, decode_context_tokens, given, copies)
             memory, compute, communication, host = (
                 own + more
                 for own, more in zip((memory, compute, communication, host), drafted, strict=True)
@@ -283,7 +288,8 @@ def _decode_attention(
 ) -> float:
     if cost.window is not None:
         context_tokens = min(context_tokens, seqs * cost.window)
-    token_s = max(cost.decode_token_s, queries * cost.decode_pair_s)
+    token_s, pair_s = cost.decode_token_s, queries * cost.decode_pair_s
+    token_s = max(token_s, pair_s)
     return cost.decode_fixed_s + seqs * cost.decode_sequence_s + context_tokens * token_s
 
 

@@ -14,7 +14,6 @@ from scheduler_reader.assessment import Assessment
 from scheduler_reader.capacity.plan import CapacityPlan, KvRange, MemoryTerms
 from scheduler_reader.diagnose.verdict import Bottleneck, TuningStep
 from scheduler_reader.knowledge.gpus import GIB
-from scheduler_reader.observe.failed_start import foreseen_by
 from scheduler_reader.performance.estimate import (
     Latency,
     PerformanceEstimate,
@@ -88,6 +87,8 @@ def _observed(assessment: Assessment) -> dict[str, Any] | None:
     observation = assessment.observation
     if observation is None:
         return None
+    from scheduler_reader.observe.failed_start import foreseen_by  # not where nothing is observed
+
     log = observation.log
     failure = None if log is None else log.failure
     codes = (finding.code for finding in assessment.findings)
