@@ -78,15 +78,20 @@ def _add_summary(wanted: formats.Format, report: Report) -> None:
 
 def replace_file(path: Path, content: str) -> None:
     """Write a file so that an interruption leaves the old one: beside it, then renamed over it."""
+    beside: Path | None = None
     try:
         with tempfile.NamedTemporaryFile(
             "w", dir=path.parent, prefix=f".{path.name}.", delete=False, encoding="utf-8"
         ) as new:
+            beside = Path(new.name)
             new.write(content)
-        os.chmod(new.name, 0o666 & ~_umask())  # noqa: PTH101
-        Path(new.name).replace(path)
+        beside.chmod(0o666 & ~_umask())
+        beside.replace(path)
     except OSError as error:
         raise UsageError(f"{path}: cannot be written: {error.strerror}") from None
+    finally:
+        if beside is not None:  # there only where it was not renamed
+            beside.unlink(missing_ok=True)
 
 
 def _umask() -> int:
