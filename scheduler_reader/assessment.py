@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from scheduler_reader.capacity.plan import CapacityPlan
-from scheduler_reader.diagnose.verdict import Bottleneck, TuningStep
+from scheduler_reader.diagnosis.verdict import Bottleneck, TuningStep
 from scheduler_reader.observe.observation import Comparison, Observation
 from scheduler_reader.performance.estimate import PerformanceEstimate
 from scheduler_reader.resolve.engine import ResolvedEngine

@@ -10,9 +10,9 @@ from typing import Any
 from scheduler_reader.assessment import Assessment, Checked
 from scheduler_reader.capacity import plan_capacity
 from scheduler_reader.capacity.plan import CapacityPlan
-from scheduler_reader.diagnose import find_bottleneck, next_steps, tune
-from scheduler_reader.diagnose.confirmation import Simulator
-from scheduler_reader.diagnose.measured import outranked
+from scheduler_reader.diagnosis import find_bottleneck, next_steps, tune
+from scheduler_reader.diagnosis.confirmation import Simulator
+from scheduler_reader.diagnosis.measured import outranked
 from scheduler_reader.knowledge.flags import flag_table
 from scheduler_reader.knowledge.versions import Release
 from scheduler_reader.observe.observation import (
@@ -183,7 +183,7 @@ def _changed(
     engine: ResolvedEngine, changes: Mapping[str, Any], request: Request
 ) -> tuple[CapacityPlan, Value[PerformanceEstimate]]:
     """What the engine gets with settings changed in its file."""
-    from scheduler_reader.tune.arguments import with_arguments
+    from scheduler_reader.parse.changed_arguments import with_arguments
 
     table = flag_table(engine.release)
     changed = resolve(with_arguments(engine.parsed, changes, table), request.target)

@@ -73,3 +73,12 @@ def test_what_was_observed_stands_beside_the_prediction():
     (reading,) = api.diagnose(EXAMPLE, vllm_version="0.18.0", gpu="h100", bench=[str(bench)])
     assert reading.workload.concurrency == 64
     assert {one.metric for one in reading.comparison} >= {"ttft_mean_ms", "output_tokens_per_s"}
+
+
+def test_the_functions_are_there_at_the_top():
+    import scheduler_reader
+
+    assert scheduler_reader.diagnose is api.diagnose
+    assert scheduler_reader.check is api.check
+    with pytest.raises(AttributeError, match="no_such"):
+        _ = scheduler_reader.no_such

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from scheduler_reader.cli.messages import tell
-from scheduler_reader.report.privacy import mask, secrets
+from scheduler_reader.privacy import mask, secrets
 from scheduler_reader.report.wording import plural
 from scheduler_reader.value import Origin
 

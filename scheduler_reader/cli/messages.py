@@ -7,6 +7,6 @@ import sys
 
 def tell(message: str) -> None:
     """Print `sched-reader: message` to stderr; the message may quote files that others wrote."""
-    from scheduler_reader.report.privacy import mask, printable
+    from scheduler_reader.privacy import mask, printable
 
     print(printable(mask(f"sched-reader: {message}")), file=sys.stderr)

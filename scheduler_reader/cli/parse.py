@@ -11,7 +11,7 @@ import typer
 from scheduler_reader.cli.inputs import read_inputs
 from scheduler_reader.cli.messages import tell
 from scheduler_reader.cli.output import UNREADABLE
-from scheduler_reader.report.privacy import masked, secrets_of_files
+from scheduler_reader.privacy import masked, secrets_of_files
 
 
 class Format(StrEnum):

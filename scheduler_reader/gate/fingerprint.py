@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from scheduler_reader.report.privacy import mask, secrets
+from scheduler_reader.privacy import mask, secrets
 from scheduler_reader.resolve.engine import ResolvedEngine
 from scheduler_reader.rule_engine.finding import Finding
 

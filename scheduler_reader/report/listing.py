@@ -9,9 +9,9 @@ from typing import NamedTuple
 
 from scheduler_reader.assessment import Judged
 from scheduler_reader.gate.fingerprint import identity
+from scheduler_reader.privacy import mask, printable, secrets
 from scheduler_reader.report import wording
 from scheduler_reader.report.places import NO_FILES, Place, place_of, relative
-from scheduler_reader.report.privacy import mask, printable, secrets
 from scheduler_reader.report.report import Report
 from scheduler_reader.rule_engine.evaluate import CONFIDENCE_ORDER, SEVERITY_ORDER
 from scheduler_reader.rule_engine.finding import Finding, Suppression

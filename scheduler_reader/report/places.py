@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from scheduler_reader.parse.input_file import STDIN
-from scheduler_reader.report.privacy import mask, printable
+from scheduler_reader.privacy import mask, printable
 from scheduler_reader.report.unreadable import Unreadable
 from scheduler_reader.value import Origin
 

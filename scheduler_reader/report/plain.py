@@ -7,7 +7,7 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from scheduler_reader.report.privacy import MASK, is_secret_name, mask
+from scheduler_reader.privacy import MASK, is_secret_name, mask
 from scheduler_reader.value import Known, Unknown
 
 

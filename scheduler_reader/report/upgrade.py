@@ -7,8 +7,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from scheduler_reader import __version__
+from scheduler_reader.privacy import MASK, is_secret_name, secrets
 from scheduler_reader.report.plain import plain
-from scheduler_reader.report.privacy import MASK, is_secret_name, secrets
 from scheduler_reader.report.unreadable import Unreadable
 from scheduler_reader.rule_engine.finding import Finding
 from scheduler_reader.upgrade.changes import Change, SettingChange, Upgrade

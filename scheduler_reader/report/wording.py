@@ -13,7 +13,7 @@ from typing import Any
 
 from scheduler_reader.assessment import Assessment
 from scheduler_reader.capacity.plan import CapacityPlan
-from scheduler_reader.diagnose.verdict import Bottleneck, Default, Kind
+from scheduler_reader.diagnosis.verdict import Bottleneck, Default, Kind
 from scheduler_reader.knowledge.gpus import GIB
 from scheduler_reader.report.plain import plain
 from scheduler_reader.rule_engine.finding import Finding

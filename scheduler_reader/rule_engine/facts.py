@@ -8,7 +8,7 @@ from typing import Any
 from packaging.version import Version
 
 from scheduler_reader.capacity.plan import CapacityPlan
-from scheduler_reader.diagnose.verdict import Bottleneck
+from scheduler_reader.diagnosis.verdict import Bottleneck
 from scheduler_reader.observe.observation import Observation
 from scheduler_reader.performance.estimate import PerformanceEstimate
 from scheduler_reader.policy import Policy

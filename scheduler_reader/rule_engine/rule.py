@@ -7,7 +7,7 @@ from typing import Any, NamedTuple, get_args
 
 from packaging.specifiers import InvalidSpecifier, SpecifierSet
 
-from scheduler_reader.diagnose.verdict import Default
+from scheduler_reader.diagnosis.verdict import Default
 from scheduler_reader.errors import DataError
 from scheduler_reader.rule_engine.finding import Confidence, Effect, Severity
 

@@ -1,8 +1,9 @@
 """Quiet steps: every running request decodes one token, and nobody joins, ends or gives way.
 
 How many of them lie ahead can be told from counts, and what so many do to the scheduler's state
-too: the run between two decisions costs as much as one step.  Not looked for with pipeline stages,
-drafts, window groups and paced prefill, where a step's batch is not simply all that run.
+too: the run between two decisions costs as much as one step.  Not looked for with drafts, window
+groups and paced prefill, where a step's batch is not simply all that run; for pipeline stages see
+`rotation`.
 """
 
 from __future__ import annotations

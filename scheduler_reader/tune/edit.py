@@ -14,8 +14,8 @@ from scheduler_reader.knowledge.flags import FlagTable, flag_table
 from scheduler_reader.knowledge.versions import Release
 from scheduler_reader.parse import parse_text
 from scheduler_reader.parse.arguments import read_arguments
+from scheduler_reader.parse.changed_arguments import argument_of, negative, with_arguments
 from scheduler_reader.parse.source import ParsedEngine
-from scheduler_reader.tune.arguments import argument_of, negative, with_arguments
 from scheduler_reader.tune.insert import appended_words, inserted_option, inserted_words
 from scheduler_reader.upgrade.text_edit import (
     NotEditable,

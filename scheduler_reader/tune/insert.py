@@ -6,8 +6,8 @@ import re
 from typing import Any
 
 from scheduler_reader.knowledge.flags import FlagTable
+from scheduler_reader.parse.changed_arguments import option_words
 from scheduler_reader.parse.source import Word
-from scheduler_reader.tune.arguments import option_words
 from scheduler_reader.upgrade.text_edit import NotEditable, Place, Text
 
 _ITEM = re.compile(r"""(?P<indent>[ \t]*)-[ \t]+(?P<quote>["']?)""")

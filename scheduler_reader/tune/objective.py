@@ -11,7 +11,7 @@ from enum import StrEnum
 from math import log, sqrt
 from typing import NamedTuple, TypeAlias
 
-from scheduler_reader.diagnose.objective import NOTHING, Gain
+from scheduler_reader.diagnosis.objective import NOTHING, Gain
 
 Figures: TypeAlias = Mapping[str, float | None]
 

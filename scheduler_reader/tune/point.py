@@ -12,6 +12,7 @@ from scheduler_reader.capacity.plan import CapacityPlan
 from scheduler_reader.errors import UsageError
 from scheduler_reader.knowledge.flags import flag_table
 from scheduler_reader.knowledge.versions import Release
+from scheduler_reader.parse.changed_arguments import Changes, with_arguments
 from scheduler_reader.parse.source import ParsedEngine
 from scheduler_reader.performance import operating_estimate
 from scheduler_reader.performance.estimate import PerformanceEstimate
@@ -20,7 +21,6 @@ from scheduler_reader.resolve import resolve
 from scheduler_reader.resolve.engine import ResolvedEngine
 from scheduler_reader.rule_engine import Facts, Sources, evaluate, rules_for
 from scheduler_reader.rule_engine.compile import CompiledRule
-from scheduler_reader.tune.arguments import Changes, with_arguments
 from scheduler_reader.value import Unknown, Value
 from scheduler_reader.workload import DEFAULT_WORKLOAD, Workload
 

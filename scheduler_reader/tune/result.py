@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from scheduler_reader.diagnose.objective import Gain
+from scheduler_reader.diagnosis.objective import Gain
 from scheduler_reader.resolve.engine import ResolvedEngine
 from scheduler_reader.tune.objective import Objective
 from scheduler_reader.tune.point import Case, Point

@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Generator, Iterable, Sequence
 from typing import Any, TypeAlias
 
-from scheduler_reader.diagnose.objective import Gain
+from scheduler_reader.diagnosis.objective import Gain
 from scheduler_reader.tune.objective import Objective
 from scheduler_reader.tune.search import Moves, Space, ask
 

@@ -8,7 +8,7 @@ from itertools import pairwise
 from typing import Any, NamedTuple
 
 from scheduler_reader.capacity import plan_capacity
-from scheduler_reader.diagnose.objective import WORTH_NAMING
+from scheduler_reader.diagnosis.objective import WORTH_NAMING
 from scheduler_reader.knowledge.metrics import metric_name
 from scheduler_reader.parse.source import ParsedEngine
 from scheduler_reader.pipeline import Request

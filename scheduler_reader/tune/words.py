@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-from scheduler_reader.diagnose.candidates import (
+from scheduler_reader.diagnosis.candidates import (
     CHUNKED_PREFILL,
     CUDA_GRAPHS,
     FP8_CACHE,

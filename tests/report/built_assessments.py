@@ -6,7 +6,7 @@ from typing import Any
 
 from scheduler_reader.assessment import Assessment
 from scheduler_reader.capacity.plan import CapacityPlan, KvRange, MemoryTerms
-from scheduler_reader.diagnose.verdict import Bottleneck, Lift, TuningStep
+from scheduler_reader.diagnosis.verdict import Bottleneck, Lift, TuningStep
 from scheduler_reader.knowledge.gpus import GIB, Gpu
 from scheduler_reader.knowledge.models import ModelFacts
 from scheduler_reader.knowledge.versions import Release

@@ -9,8 +9,8 @@ import pytest
 from small_report import hostile_report, small_report
 
 from scheduler_reader.cli import main
+from scheduler_reader.privacy import printable
 from scheduler_reader.report import formats, places
-from scheduler_reader.report.privacy import printable
 
 DOCS = Path(__file__).resolve().parents[2] / "docs" / "formats.md"
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from scheduler_reader.report.privacy import mask
+from scheduler_reader.privacy import mask
 
 
 @pytest.mark.parametrize(

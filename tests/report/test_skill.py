@@ -19,7 +19,7 @@ from scheduler_reader.assessment import Assessment
 from scheduler_reader.cli import main
 from scheduler_reader.cli.app import COMMANDS, application
 from scheduler_reader.data import documents
-from scheduler_reader.diagnose import find_bottleneck, tune
+from scheduler_reader.diagnosis import find_bottleneck, tune
 from scheduler_reader.knowledge.flags import lifetime
 from scheduler_reader.knowledge.versions import find_release, latest
 from scheduler_reader.parse import parse_command

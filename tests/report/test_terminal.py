@@ -11,7 +11,7 @@ from rich.console import Console
 
 from scheduler_reader.assessment import Assessment
 from scheduler_reader.capacity.plan import CapacityPlan, Remedy
-from scheduler_reader.diagnose.verdict import Lift
+from scheduler_reader.diagnosis.verdict import Lift
 from scheduler_reader.performance.estimate import Latency
 from scheduler_reader.report import terminal
 from scheduler_reader.resolve.engine import Setting

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
+from scheduler_reader.privacy import is_secret_name, printable
 from scheduler_reader.report import wording
-from scheduler_reader.report.privacy import is_secret_name, printable
 
 
 @pytest.mark.parametrize(

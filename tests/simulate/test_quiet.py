@@ -46,6 +46,7 @@ def drawn(seed: int) -> tuple[EngineConfig, Release, list[Arrival], int]:
         policy=pick.choice(["fcfs", "fcfs", "priority"]),
         long_prefill_token_threshold=pick.choice([0, 0, 8, 40]),
         enable_chunked_prefill=pick.random() < 0.85 or budget < length,
+        pipeline_parallel_size=pick.choice([1, 1, 1, 2, 3]),
     )
     requests = []
     for number in range(pick.randint(1, 40)):

@@ -6,8 +6,8 @@ from dataclasses import replace
 
 import pytest
 
-from scheduler_reader.diagnose import find_bottleneck
-from scheduler_reader.diagnose.confirmation import Simulator
+from scheduler_reader.diagnosis import find_bottleneck
+from scheduler_reader.diagnosis.confirmation import Simulator
 from scheduler_reader.performance import operating_estimate
 from scheduler_reader.simulate.estimate import is_simulated, simulated_estimate, simulated_lift
 from scheduler_reader.simulate.setup import set_up

@@ -7,7 +7,7 @@ import shlex
 from scheduler_reader.knowledge.flags import flag_table
 from scheduler_reader.parse import parse_command, parse_text
 from scheduler_reader.parse.arguments import read_arguments
-from scheduler_reader.tune.arguments import option_words, with_arguments
+from scheduler_reader.parse.changed_arguments import option_words, with_arguments
 
 V018 = flag_table("0.18.0")
 

@@ -7,7 +7,7 @@ from itertools import pairwise
 import pytest
 
 from scheduler_reader.knowledge.flags import flag_table
-from scheduler_reader.tune.arguments import with_arguments
+from scheduler_reader.parse.changed_arguments import with_arguments
 from scheduler_reader.tune.objective import Aim
 from scheduler_reader.tune.point import Wanted, find_point
 from scheduler_reader.tune.tuner import Wishes

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import yaml
 
 from pages.markdown import GENERATED, page, table
-from scheduler_reader.diagnose.verdict import Bottleneck
+from scheduler_reader.diagnosis.verdict import Bottleneck
 from scheduler_reader.observe.observation import Observation, observe
 from scheduler_reader.parse import parse_command
 from scheduler_reader.pipeline import Request, assess

@@ -7,10 +7,10 @@ and `%` are escaped as the runner wants it, and what a command could start with 
 
 from __future__ import annotations
 
+from scheduler_reader.privacy import mask, printable
 from scheduler_reader.report import markdown_text as md
 from scheduler_reader.report.listing import Listed, cleaner, listed, worst_first
 from scheduler_reader.report.places import Place, place_of_unreadable
-from scheduler_reader.report.privacy import mask, printable
 from scheduler_reader.report.report import Report
 from scheduler_reader.report.wording import plural
 

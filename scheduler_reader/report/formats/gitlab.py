@@ -8,10 +8,10 @@ from __future__ import annotations
 import hashlib
 from typing import Any
 
+from scheduler_reader.privacy import mask, printable
 from scheduler_reader.report.listing import Listed, listed
 from scheduler_reader.report.places import place_of_unreadable
 from scheduler_reader.report.plain import dumped
-from scheduler_reader.report.privacy import mask, printable
 from scheduler_reader.report.report import Report
 from scheduler_reader.report.unreadable import Unreadable
 from scheduler_reader.rule_engine.finding import Finding

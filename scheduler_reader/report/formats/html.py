@@ -10,11 +10,11 @@ from html import escape
 from importlib.resources import files
 
 from scheduler_reader.assessment import Assessment
+from scheduler_reader.privacy import mask, printable
 from scheduler_reader.report import wording
 from scheduler_reader.report.block_html import Clean, html
 from scheduler_reader.report.listing import Listed, cleaner, engine_title, listed, worst_first
 from scheduler_reader.report.places import place_of
-from scheduler_reader.report.privacy import mask, printable
 from scheduler_reader.report.report import Report
 from scheduler_reader.report.rule_help import page_url
 from scheduler_reader.report.terminal import report_sections

@@ -12,15 +12,15 @@ from typing import Any
 from scheduler_reader import __version__
 from scheduler_reader.assessment import Assessment
 from scheduler_reader.capacity.plan import CapacityPlan, KvRange, MemoryTerms
-from scheduler_reader.diagnose.verdict import Bottleneck, TuningStep
+from scheduler_reader.diagnosis.verdict import Bottleneck, TuningStep
 from scheduler_reader.knowledge.gpus import GIB
 from scheduler_reader.performance.estimate import (
     Latency,
     PerformanceEstimate,
     SpeculationEffect,
 )
+from scheduler_reader.privacy import MASK, is_secret_name, secrets
 from scheduler_reader.report.plain import dumped, plain
-from scheduler_reader.report.privacy import MASK, is_secret_name, secrets
 from scheduler_reader.report.report import Report
 from scheduler_reader.resolve.engine import ResolvedEngine
 from scheduler_reader.rule_engine.finding import Finding, Suppressed

@@ -10,9 +10,9 @@ from collections.abc import Iterator
 from xml.etree import ElementTree as Tree
 
 from scheduler_reader.assessment import Judged
+from scheduler_reader.privacy import mask, printable
 from scheduler_reader.report.listing import Listed, cleaner, listed, not_evaluated
 from scheduler_reader.report.places import place_of, place_of_unreadable
-from scheduler_reader.report.privacy import mask, printable
 from scheduler_reader.report.report import Report
 
 COUNTED = {"failures": "failure", "errors": "error", "skipped": "skipped"}  # attribute → element

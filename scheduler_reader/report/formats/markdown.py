@@ -9,12 +9,12 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 
 from scheduler_reader.assessment import Assessment
+from scheduler_reader.privacy import mask, printable
 from scheduler_reader.report import markdown_text as md
 from scheduler_reader.report import wording
 from scheduler_reader.report.block_markdown import Clean, markdown
 from scheduler_reader.report.listing import Listed, cleaner, engine_title, listed, worst_first
 from scheduler_reader.report.places import place_of
-from scheduler_reader.report.privacy import mask, printable
 from scheduler_reader.report.report import Report
 from scheduler_reader.report.terminal import report_sections
 from scheduler_reader.report.terminal.header import SEVERITIES

@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
 from scheduler_reader import __version__
+from scheduler_reader.privacy import mask, printable
 from scheduler_reader.report.listing import Listed, cleaner, listed, not_evaluated
 from scheduler_reader.report.places import Place, place_of, place_of_unreadable
 from scheduler_reader.report.plain import dumped
-from scheduler_reader.report.privacy import mask, printable
 from scheduler_reader.report.report import Report
 from scheduler_reader.report.rule_help import help_of, page_url, words
 from scheduler_reader.report.wording import command_options

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from scheduler_reader.assessment import Judged
-from scheduler_reader.report.privacy import mask, printable, secrets
+from scheduler_reader.privacy import mask, printable, secrets
 from scheduler_reader.report.report import Report
 
 

@@ -15,7 +15,7 @@ from scheduler_reader import __version__
 from scheduler_reader.assessment import Assessment
 from scheduler_reader.claims.claim import claim_names
 from scheduler_reader.data import documents
-from scheduler_reader.diagnose.next_steps import with_metrics
+from scheduler_reader.diagnosis.next_steps import with_metrics
 from scheduler_reader.knowledge.versions import Release, releases
 from scheduler_reader.report.skill import tables
 

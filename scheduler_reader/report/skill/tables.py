@@ -9,7 +9,7 @@ from typing import Any
 from scheduler_reader.compat.answers import whole_matrix
 from scheduler_reader.compat.pairs import PairVerdict
 from scheduler_reader.data import documents
-from scheduler_reader.diagnose.next_steps import with_metrics
+from scheduler_reader.diagnosis.next_steps import with_metrics
 from scheduler_reader.explain.defaults import DefaultRow, DefaultSpan
 from scheduler_reader.explain.flags import FlagExplanation, explain_flag
 from scheduler_reader.explain.terms import find_term

@@ -7,7 +7,7 @@ from itertools import chain, islice
 from typing import TYPE_CHECKING
 
 from scheduler_reader.assessment import Assessment
-from scheduler_reader.report.privacy import secrets
+from scheduler_reader.privacy import secrets
 from scheduler_reader.report.terminal import (
     findings,
     header,

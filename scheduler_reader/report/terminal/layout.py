@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from scheduler_reader.report.privacy import mask, printable
+from scheduler_reader.privacy import mask, printable
 from scheduler_reader.report.terminal.blocks import Bar, Block, Columns, Paragraph, Segment, Span
 
 if TYPE_CHECKING:

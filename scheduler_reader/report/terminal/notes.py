@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from scheduler_reader.assessment import Assessment
-from scheduler_reader.diagnose.verdict import Lift
+from scheduler_reader.diagnosis.verdict import Lift
 from scheduler_reader.report import wording
 from scheduler_reader.report.terminal.blocks import BLANK, Block, Columns, Span, heading, paragraph
 from scheduler_reader.rule_engine.finding import NotEvaluated

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 from scheduler_reader.parse import to_json
 from scheduler_reader.parse.parsed_json import read_as_written
 from scheduler_reader.parse.source import ParsedEngine, ParsedFile
+from scheduler_reader.privacy import MASK, is_secret_name, masked, secrets_of_files
 from scheduler_reader.report import wording
-from scheduler_reader.report.privacy import MASK, is_secret_name, masked, secrets_of_files
 from scheduler_reader.report.terminal.blocks import BLANK, Block, Columns, Span, heading, paragraph
 from scheduler_reader.report.terminal.layout import Layout
 from scheduler_reader.report.terminal.surroundings import surroundings

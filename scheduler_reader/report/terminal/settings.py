@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from scheduler_reader.assessment import Assessment
+from scheduler_reader.privacy import MASK, is_secret_name
 from scheduler_reader.report import wording
-from scheduler_reader.report.privacy import MASK, is_secret_name
 from scheduler_reader.report.terminal.blocks import BLANK, Block, Columns, Span, heading, paragraph
 from scheduler_reader.resolve.engine import ResolvedEngine, Setting
 from scheduler_reader.value import Origin, Unknown

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from scheduler_reader.privacy import MASK, is_secret_name, secrets
 from scheduler_reader.report import wording
-from scheduler_reader.report.privacy import MASK, is_secret_name, secrets
 from scheduler_reader.report.terminal.blocks import BLANK, Block, Columns, heading, paragraph
 from scheduler_reader.report.terminal.layout import Layout
 from scheduler_reader.rule_engine.finding import Finding

@@ -7,12 +7,12 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from scheduler_reader import __version__
-from scheduler_reader.diagnose.objective import Gain
+from scheduler_reader.diagnosis.objective import Gain
 from scheduler_reader.knowledge.flags import flag_table
+from scheduler_reader.parse.changed_arguments import option_words, whole_values
+from scheduler_reader.privacy import secrets
 from scheduler_reader.report.plain import plain
-from scheduler_reader.report.privacy import secrets
 from scheduler_reader.report.unreadable import Unreadable
-from scheduler_reader.tune.arguments import option_words, whole_values
 from scheduler_reader.tune.point import Point
 from scheduler_reader.tune.result import Held, Spot, Step, Tuned
 from scheduler_reader.value import Unknown

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from scheduler_reader.diagnose.objective import Gain
+from scheduler_reader.diagnosis.objective import Gain
+from scheduler_reader.privacy import secrets
 from scheduler_reader.report import wording
-from scheduler_reader.report.privacy import secrets
 from scheduler_reader.report.terminal.blocks import BLANK, Block, Columns, Span, heading, paragraph
 from scheduler_reader.report.terminal.layout import Layout
 from scheduler_reader.tune.objective import Aim

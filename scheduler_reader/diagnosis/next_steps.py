@@ -6,7 +6,7 @@ import re
 from typing import NamedTuple
 
 from scheduler_reader.data import documents
-from scheduler_reader.diagnose.verdict import Bottleneck
+from scheduler_reader.diagnosis.verdict import Bottleneck
 from scheduler_reader.knowledge.metrics import metric_name
 from scheduler_reader.knowledge.versions import Release
 from scheduler_reader.resolve.engine import ResolvedEngine

@@ -13,8 +13,8 @@ from dataclasses import replace
 from typing import Any, NamedTuple
 
 from scheduler_reader.capacity.plan import CapacityPlan
-from scheduler_reader.diagnose.bottleneck import KIND_OF_SHARE, Confidence
-from scheduler_reader.diagnose.verdict import Bottleneck, Default, Kind
+from scheduler_reader.diagnosis.bottleneck import KIND_OF_SHARE, Confidence
+from scheduler_reader.diagnosis.verdict import Bottleneck, Default, Kind
 from scheduler_reader.observe.observation import Observation, concurrency_of
 from scheduler_reader.performance.build import build_step_model
 from scheduler_reader.performance.estimate import PerformanceEstimate

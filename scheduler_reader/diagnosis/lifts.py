@@ -8,7 +8,7 @@ from math import ceil
 from typing import NamedTuple, TypeAlias
 
 from scheduler_reader.capacity.plan import CapacityPlan
-from scheduler_reader.diagnose.verdict import Default, Kind
+from scheduler_reader.diagnosis.verdict import Default, Kind
 from scheduler_reader.performance.estimate import PerformanceEstimate
 from scheduler_reader.resolve.engine import ResolvedEngine
 from scheduler_reader.value import Known, Unknown, Value

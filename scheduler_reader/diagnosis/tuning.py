@@ -13,16 +13,16 @@ from typing import Any, NamedTuple, TypeAlias
 
 from scheduler_reader.capacity import plan_capacity
 from scheduler_reader.capacity.plan import CapacityPlan
-from scheduler_reader.diagnose.candidates import Change, changes, lossy_changes, starting_changes
-from scheduler_reader.diagnose.lifts import Evaluate
-from scheduler_reader.diagnose.objective import (
+from scheduler_reader.diagnosis.candidates import Change, changes, lossy_changes, starting_changes
+from scheduler_reader.diagnosis.lifts import Evaluate
+from scheduler_reader.diagnosis.objective import (
     UNCHANGED,
     WORTH_NAMING,
     goodput_gain,
     tail_gain,
     throughput_gain,
 )
-from scheduler_reader.diagnose.verdict import TuningStep
+from scheduler_reader.diagnosis.verdict import TuningStep
 from scheduler_reader.knowledge.metrics import metric_name
 from scheduler_reader.performance import operating_estimate
 from scheduler_reader.performance.estimate import PerformanceEstimate

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from scheduler_reader.diagnose import find_bottleneck
-from scheduler_reader.diagnose.measured import outranked
+from scheduler_reader.diagnosis import find_bottleneck
+from scheduler_reader.diagnosis.measured import outranked
 from scheduler_reader.observe.bench import Benchmark
 from scheduler_reader.observe.observation import Observation
 from scheduler_reader.performance import estimate_performance

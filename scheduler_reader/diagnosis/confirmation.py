@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from scheduler_reader.diagnose.lifts import Evaluate, Lifted
-from scheduler_reader.diagnose.objective import (
+from scheduler_reader.diagnosis.lifts import Evaluate, Lifted
+from scheduler_reader.diagnosis.objective import (
     UNCHANGED,
     WORTH_NAMING,
     Gain,

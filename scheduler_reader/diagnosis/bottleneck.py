@@ -12,10 +12,10 @@ from functools import partial
 from typing import Literal, NamedTuple
 
 from scheduler_reader.capacity.plan import CapacityPlan
-from scheduler_reader.diagnose import evidence
-from scheduler_reader.diagnose.confirmation import Judged, Simulator, sentences
-from scheduler_reader.diagnose.lifts import Evaluate, Lifted, Situation, lifted_limits
-from scheduler_reader.diagnose.objective import (
+from scheduler_reader.diagnosis import evidence
+from scheduler_reader.diagnosis.confirmation import Judged, Simulator, sentences
+from scheduler_reader.diagnosis.lifts import Evaluate, Lifted, Situation, lifted_limits
+from scheduler_reader.diagnosis.objective import (
     WORTH_NAMING,
     Measure,
     capacity_gain,
@@ -23,7 +23,7 @@ from scheduler_reader.diagnose.objective import (
     tail_gain,
     throughput_gain,
 )
-from scheduler_reader.diagnose.verdict import Bottleneck, Kind, Lift
+from scheduler_reader.diagnosis.verdict import Bottleneck, Kind, Lift
 from scheduler_reader.performance import operating_estimate
 from scheduler_reader.performance.build import build_step_model
 from scheduler_reader.performance.estimate import PerformanceEstimate, StepShares

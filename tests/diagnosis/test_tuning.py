@@ -7,7 +7,7 @@ from itertools import pairwise
 import pytest
 
 from scheduler_reader.capacity import plan_capacity
-from scheduler_reader.diagnose import next_steps, tune
+from scheduler_reader.diagnosis import next_steps, tune
 from scheduler_reader.performance import operating_estimate
 from scheduler_reader.value import Unknown
 from scheduler_reader.workload import Lengths, Slo, Workload

@@ -10,7 +10,7 @@ import pytest
 import yaml
 
 from scheduler_reader.capacity.plan import CapacityPlan
-from scheduler_reader.diagnose import find_bottleneck
+from scheduler_reader.diagnosis import find_bottleneck
 from scheduler_reader.resolve.engine import ResolvedEngine
 from scheduler_reader.value import Known
 from scheduler_reader.workload import Slo, read_workload

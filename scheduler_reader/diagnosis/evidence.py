@@ -5,9 +5,9 @@ from __future__ import annotations
 from math import ceil
 
 from scheduler_reader.capacity.plan import CapacityPlan
-from scheduler_reader.diagnose.lifts import Lifted, Situation
-from scheduler_reader.diagnose.objective import WORTH_NAMING, Gain
-from scheduler_reader.diagnose.verdict import Kind, Lift
+from scheduler_reader.diagnosis.lifts import Lifted, Situation
+from scheduler_reader.diagnosis.objective import WORTH_NAMING, Gain
+from scheduler_reader.diagnosis.verdict import Kind, Lift
 from scheduler_reader.resolve.engine import ResolvedEngine
 
 GIB = 1024**3

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from scheduler_reader.diagnose import find_bottleneck
+from scheduler_reader.diagnosis import find_bottleneck
 from scheduler_reader.value import Known, Unknown
 from scheduler_reader.workload import Lengths, Slo, Workload
 
