@@ -107,6 +107,7 @@ def assess(parsed: ParsedEngine, request: Request) -> Assessment:
             repredict=lambda changes: (
                 _changed(engine, changes, request) if changes else (plan, estimate)
             ),
+            verdict=bottleneck,
         ),
         assumptions=(
             *engine.assumptions,

@@ -204,7 +204,7 @@ def _largest(gains: tuple[Judged, ...]) -> Judged | None:
 
 def _lifts(gains: tuple[Judged, ...]) -> tuple[Lift, ...]:
     return tuple(
-        Lift(limit.limit, gain.metric, gain.before, gain.after, gain.gain)
+        Lift(limit.limit, gain.metric, gain.before, gain.after, gain.gain, limit.sets)
         for limit, gain, _ in gains
     )
 

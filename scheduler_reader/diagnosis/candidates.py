@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 from scheduler_reader.capacity.inputs import read_inputs
 from scheduler_reader.capacity.plan import CapacityPlan
 from scheduler_reader.capacity.remedies import highest_utilization
+from scheduler_reader.diagnosis.verdict import Bottleneck
 from scheduler_reader.performance.estimate import PerformanceEstimate
 from scheduler_reader.resolve.engine import ResolvedEngine
 from scheduler_reader.value import Known, Unknown
@@ -34,6 +35,18 @@ class Change(NamedTuple):
     set: Mapping[str, Any]
     because: str
     watch: str
+
+
+def named_change(verdict: Bottleneck) -> Change | None:
+    """What lifts the limit that a verdict names; None where no setting of its own does."""
+    if verdict.default != "chunked_prefill":
+        return None
+    lift = max(verdict.lifted, key=lambda one: one.gain, default=None)
+    if lift is None or lift.sets is None:
+        return None
+    if verdict.kind == "chunk_too_small":
+        return Change(lift.sets, LARGER_BUDGET, "time_to_first_token")
+    return Change(lift.sets, SMALLER_BUDGET, "inter_token_latency")
 
 
 def changes(

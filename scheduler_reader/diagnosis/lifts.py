@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from math import ceil
-from typing import NamedTuple, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 from scheduler_reader.capacity.plan import CapacityPlan
 from scheduler_reader.diagnosis.verdict import Default, Kind
@@ -31,6 +31,7 @@ class Lifted(NamedTuple):
     estimate: PerformanceEstimate
     engine: ResolvedEngine
     plan: CapacityPlan
+    sets: Mapping[str, Any] | None = None  # the settings that lift it, where there are such
 
 
 class Situation(NamedTuple):
@@ -137,7 +138,10 @@ def _with_other_budgets(situation: Situation) -> Iterator[Lifted]:
         kind: Kind = "chunk_too_large" if budget < current else "chunk_too_small"
         if not situation.is_chunked:
             limit, kind = f"prefill chunked to {budget:,} tokens", "prefill_unchunked"
-        yield Lifted(limit, "chunked_prefill", kind, estimate, engine, situation.plan)
+        sets: dict[str, Any] = {"max_num_batched_tokens": budget}
+        if not situation.is_chunked:
+            sets["enable_chunked_prefill"] = True
+        yield Lifted(limit, "chunked_prefill", kind, estimate, engine, situation.plan, sets)
 
 
 def _evaluated(

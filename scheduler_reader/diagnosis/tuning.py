@@ -13,7 +13,13 @@ from typing import Any, NamedTuple, TypeAlias
 
 from scheduler_reader.capacity import plan_capacity
 from scheduler_reader.capacity.plan import CapacityPlan
-from scheduler_reader.diagnosis.candidates import Change, changes, lossy_changes, starting_changes
+from scheduler_reader.diagnosis.candidates import (
+    Change,
+    changes,
+    lossy_changes,
+    named_change,
+    starting_changes,
+)
 from scheduler_reader.diagnosis.lifts import Evaluate
 from scheduler_reader.diagnosis.objective import (
     UNCHANGED,
@@ -22,7 +28,7 @@ from scheduler_reader.diagnosis.objective import (
     tail_gain,
     throughput_gain,
 )
-from scheduler_reader.diagnosis.verdict import TuningStep
+from scheduler_reader.diagnosis.verdict import Bottleneck, TuningStep
 from scheduler_reader.knowledge.metrics import metric_name
 from scheduler_reader.performance import operating_estimate
 from scheduler_reader.performance.estimate import PerformanceEstimate
@@ -106,12 +112,14 @@ def tune(
     evaluate: Evaluate = operating_estimate,
     base: Value[PerformanceEstimate] | None = None,
     repredict: Repredict | None = None,
+    verdict: Value[Bottleneck] | None = None,
 ) -> tuple[TuningStep, ...]:
     """The ordered changes with their predicted effect; empty where nothing gains or is known.
 
     `base` is what `evaluate` finds for the engine as it is, where that is known already.  With
     `repredict` the figures are those that it finds, and a step that then gains nothing is not
-    promised, nor what comes after it.
+    promised, nor what comes after it; where none is left, what lifts the limit that the `verdict`
+    names is tried instead.
 
     An engine that does not start gets the changes that make it start first, each by itself
     enough, then none: the numbers it gets with them stand in `after`.
@@ -131,7 +139,19 @@ def tune(
         change, after = found
         steps.append(_step(len(steps) + 1, change, state, after))
         state = after
-    return tuple(steps) if repredict is None else _promised(search, steps, repredict)
+    if repredict is None:
+        return tuple(steps)
+    return _promised(search, steps, repredict) or _named(search, state, verdict, repredict)
+
+
+def _named(
+    search: _Search, state: _State, verdict: Value[Bottleneck] | None, repredict: Repredict
+) -> tuple[TuningStep, ...]:
+    """The one step that lifts what the verdict names, if it gains."""
+    change = named_change(verdict.value) if isinstance(verdict, Known) else None
+    if change is None:
+        return ()
+    return _promised(search, [_step(1, change, state, state)], repredict)
 
 
 def _promised(

@@ -25,13 +25,17 @@ Kind = Literal[
 
 
 class Lift(NamedTuple):
-    """One limit lifted alone: the objective before and after.  `gain` is relative, > 0 is better."""
+    """One limit lifted alone: the objective before and after.  `gain` is relative, > 0 is better.
+
+    `sets`: the settings that lift it so far; None where no setting lifts it wholly.
+    """
 
     limit: str
     metric: str
     before: float
     after: float
     gain: float
+    sets: Mapping[str, Any] | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -63,6 +63,7 @@ def test_the_changed_file_gets_what_was_promised(call, tmp_path, name, text, opt
             LOAD,
         ),
         ({"max-num-seqs": 8}, (*LOAD, "--slo-ttft-ms", "3000")),
+        ({"max-num-batched-tokens": 16384}, (*LOAD, "--slo-itl-ms", "30")),
     ],
 )
 def test_each_change_of_diagnose_gets_what_was_promised(call, tmp_path, settings, options):
