@@ -11,6 +11,7 @@ from scheduler_reader.simulate.behaviour import behaviour_of
 from scheduler_reader.simulate.config import EngineConfig, as_run, check, overlap_of
 from scheduler_reader.simulate.quiet import NOT_QUIET, Quiet, can_be_quiet, quiet_steps
 from scheduler_reader.simulate.request import Request
+from scheduler_reader.simulate.rotation import Rotation, can_rotate, rotation
 from scheduler_reader.simulate.scheduler import Scheduler
 
 # How many of a request's drafts the model accepts in a step: (request, drafts) -> accepted.
@@ -29,6 +30,7 @@ class Engine:
         self._drafts = config.num_speculative_tokens > 0
         self._can_be_quiet = can_be_quiet(config)
         self.overlap = overlap_of(config, behaviour)
+        self._can_rotate = can_rotate(config, self.overlap)
         self.queues_empty_steps = behaviour.queues_empty_steps
         self.scheduler = Scheduler(config, behaviour, self.overlap)
         self.in_flight: deque[Batch] = deque()
@@ -51,6 +53,24 @@ class Engine:
     def decode(self, steps: int) -> None:
         """Make quiet steps, with no output in flight: all are done but the last, which is queued."""
         self.in_flight.append(self.scheduler.decode(steps))
+
+    def rotation(self) -> Rotation | None:
+        """The rounds that groups of decoding requests make through pipeline stages, if they do."""
+        if not self._can_rotate:
+            return None
+        scheduler = self.scheduler
+        return rotation(
+            self._config,
+            self.overlap,
+            scheduler.running,
+            scheduler.waiting,
+            scheduler.kv,
+            in_flight=self.in_flight,
+        )
+
+    def rotate(self, rounds: Rotation) -> None:
+        """Make rounds, with no output in flight: all steps are done but the last, as many as fit."""
+        self.in_flight.extend(self.scheduler.rotate(rounds))
 
     def add(self, request: Request) -> None:
         """A request arrives."""

@@ -26,7 +26,7 @@ class Life:
     outputs: int = 0
     cached_tokens: int = 0
     preemptions: int = 0
-    _gaps: list[float | Progression] = field(default_factory=list)
+    _gaps: list[float | tuple[float, ...] | Progression] = field(default_factory=list)
     _kind: PhaseKind = "waiting"
     _since_s: float = 0.0
     _tokens: int = 0
@@ -77,6 +77,15 @@ class Life:
             self._gaps.append(gaps)
         return before_s
 
+    def receives_at(self, times_s: Sequence[float], gaps: tuple[float, ...]) -> float:
+        """A token at each time; the gap before them, and `gaps` (which others share) between."""
+        before_s = self.receives(times_s[0], 1)
+        assert before_s is not None, "who decodes has a token"
+        self.outputs += len(gaps)
+        self.last_token_s = times_s[-1]
+        self._gaps.append(gaps)
+        return before_s
+
     def ends(self, time_s: float) -> None:
         """The last token is out."""
         self.finished_s = time_s
@@ -111,7 +120,7 @@ class LifeGaps(Sequence[Gaps]):
 
     __slots__ = ("_parts",)
 
-    def __init__(self, parts: list[float | Progression]) -> None:
+    def __init__(self, parts: list[float | tuple[float, ...] | Progression]) -> None:
         self._parts = parts
 
     def __len__(self) -> int:
@@ -133,9 +142,11 @@ class LifeGaps(Sequence[Gaps]):
         for part in self._parts:
             if isinstance(part, float):
                 yield Gaps(part, 1)
-            else:
+            elif isinstance(part, Progression):
                 for step in range(part.steps):
                     yield Gaps(part.first + part.growth * step, 1)
+            else:
+                yield from (Gaps(gap, 1) for gap in part)
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Sequence) and tuple(self) == tuple(other)

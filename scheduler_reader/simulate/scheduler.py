@@ -22,6 +22,7 @@ from scheduler_reader.simulate.pacing import Pacing
 from scheduler_reader.simulate.prefix_cache import PrefixKVManager
 from scheduler_reader.simulate.quiet import decode
 from scheduler_reader.simulate.request import Request, Status
+from scheduler_reader.simulate.rotation import Rotation, rotate
 
 
 class Scheduler:
@@ -67,6 +68,12 @@ class Scheduler:
         return decode(
             self.running, self.kv, steps, self._step, is_async=self._config.async_scheduling
         )
+
+    def rotate(self, rounds: Rotation) -> list[Batch]:
+        """Make `rotation` with no output in flight; the last batches, which are not done yet."""
+        self._step += rounds.rounds * len(rounds.groups)
+        is_async = self._config.async_scheduling
+        return rotate(rounds, self.kv, self._overlap, self._step, is_async=is_async)
 
     def settle(self, batch: Batch) -> list[Request]:
         """The output of a batch is there; the requests that it finished, in batch order."""

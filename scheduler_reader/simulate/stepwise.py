@@ -2,12 +2,13 @@
 
 Every step is decided by the exact scheduler and takes what the step model says; cost grows with
 steps times requests in them.  Steps in which all that run decode and nothing else happens are made
-at once (`quiet.py`), unless every step is to be recorded.
+at once (`quiet.py`, `rotation.py`), unless every step is to be recorded.
 """
 
 from __future__ import annotations
 
 from collections import Counter, deque
+from itertools import pairwise
 from math import inf
 
 from scheduler_reader.knowledge.versions import Release
@@ -21,12 +22,11 @@ from scheduler_reader.simulate.lives import Life
 from scheduler_reader.simulate.percentiles import Progression, Progressions
 from scheduler_reader.simulate.request import Request
 from scheduler_reader.simulate.result import Phase, Sample, SimulationResult
+from scheduler_reader.simulate.rotation import Clock, timed
+from scheduler_reader.simulate.standstill import Standstill
 from scheduler_reader.simulate.waiting import TICKS_PER_S
 
-# Steps without an output, beyond four times those that all prompts take: nothing will come any more.
-_FRUITLESS = 1_000
 _STEP_WORK = 8  # requests whose share of a step costs as much as the step itself
-_GIVE_UP = 3  # empty steps in a row after which nothing but an arrival can change anything
 
 
 def run_stepwise(
@@ -82,6 +82,7 @@ class _Run:
         self._arrivals = arrivals
         self._phases: list[Phase] | None = [] if record_phases else None
         self._samples: list[Sample] | None = [] if record_samples else None
+        self._records = record_phases or record_samples  # each step by itself
         self._lives: dict[Request, Life] = {}  # in order of arrival
         self._open: set[Request] = set()
         self._done_s: deque[float] = deque()  # of the batches in flight
@@ -91,10 +92,8 @@ class _Run:
         self._rising: list[Progression] = []
         self._steps = 0
         self._busy_s = 0.0
-        self._idle_steps = 0
-        self._fruitless_steps = 0  # since the last output
+        self._standstill = Standstill(config)
         self.work = 0
-        self._cornered: dict[Request, int] = {}  # known tokens when it last gave way to itself
 
     def advance(self) -> bool:
         """One turn of the engine's loop; False when there is nothing more to do."""
@@ -102,18 +101,17 @@ class _Run:
         if not self._open and not self._engine.in_flight:
             return self._sleep()
         if self._open:
-            if self._stretch():
+            if not self._records and (self._stretch() or self._rotate()):
                 return True
             was_alone = not any(each.shares for each in self._engine.in_flight)
             batch = self._launch()
             is_idle = was_alone and not batch.shares and not batch.preempted
-            self._idle_steps = self._idle_steps + 1 if is_idle else 0
+            self._standstill.note_step(is_idle=is_idle)
             if batch.shares and not self._engine.is_full:
                 return True
-            if self._is_fruitless():
+            if self._standstill.is_fruitless(self._open):
                 return False
-            if self._idle_steps > _GIVE_UP or self._is_cornered(batch):
-                self._idle_steps = 0
+            if self._standstill.waits_for_arrival(batch, self._engine.scheduler.running):
                 self._complete()
                 return self._sleep()
         self._complete()
@@ -184,10 +182,8 @@ class _Run:
         return batch
 
     def _stretch(self) -> bool:
-        """Decode up to the next decision; False when it is at hand, or every step is recorded."""
+        """Decode up to the next decision; False when it is at hand."""
         engine, waits = self._engine, len(self._engine.in_flight)
-        if self._phases is not None or self._samples is not None:
-            return False
         quiet = engine.quiet_steps()
         if quiet.steps < 2:
             return False
@@ -214,9 +210,37 @@ class _Run:
         self._done_s.append(self._last_done_s)
         self._steps += steps
         self._busy_s += stretch.total(steps)
-        self._idle_steps = 0
+        self._standstill.note_step(is_idle=False)
         if engine.is_full:
             self._complete()
+        return True
+
+    def _rotate(self) -> bool:
+        """The same where groups of requests take turns in the stages of a pipeline."""
+        engine, fewest = self._engine, self._engine.overlap.batches_in_flight
+        found = engine.rotation()
+        if found is None or found.rounds < fewest:
+            return False
+        clock = Clock(self._now_s, self._last_done_s, tuple(self._done_s))
+        until_s = self._arrivals.next_s if found.ends_at_arrival else inf
+        stages = self._config.pipeline_parallel_size
+        rounds, received_s, busy_s, after = timed(found, clock, stages, self._line.at, until_s)
+        if rounds < fewest:
+            return False
+        while engine.in_flight:
+            self._complete()
+        engine.rotate(found._replace(rounds=rounds))
+        for group, times_s in zip(found.groups, received_s, strict=True):
+            gaps = tuple(later - earlier for earlier, later in pairwise(times_s))
+            for request in group:
+                self._gap_counts[self._lives[request].receives_at(times_s, gaps)] += 1
+            for gap in gaps:
+                self._gap_counts[gap] += len(group)
+        self._now_s, self._last_done_s, done_s = after
+        self._done_s.extend(done_s)
+        self._steps += rounds * len(found.groups)
+        self._busy_s += busy_s
+        self._standstill.note_step(is_idle=False)
         return True
 
     def _seconds(self, batch: Batch) -> float:
@@ -238,41 +262,21 @@ class _Run:
         before = {request: request.outputs for request in self._engine.in_flight[0].shares}
         _, finished = self._engine.complete()
         self.work += len(before) + _STEP_WORK
-        self._fruitless_steps += 1
+        has_output = False
         for request, outputs in before.items():
             tokens = request.outputs - outputs
             if tokens:
-                self._fruitless_steps = 0
+                has_output = True
                 gap = self._lives[request].receives(self._now_s, tokens)
                 if gap is not None:
                     self._gap_counts[gap] += 1
                 if tokens > 1:
                     self._gap_counts[0.0] += tokens - 1
+        self._standstill.note_end(has_output=has_output)
         for request in finished:
             self._lives[request].ends(self._now_s)
             self._open.discard(request)
             self._arrivals.finished(self._now_s)
-
-    def _is_fruitless(self) -> bool:
-        """Whether outputs are overdue by far: requests preempt each other before any gets a token."""
-        if self._fruitless_steps <= _FRUITLESS:
-            return False
-        chunk = max(1, min(self._config.max_num_batched_tokens, self._config.max_model_len))
-        threshold = self._config.long_prefill_token_threshold
-        chunk = min(chunk, threshold) if threshold else chunk
-        steps = sum(-(-request.known // chunk) for request in self._open)
-        return (
-            self._fruitless_steps > _FRUITLESS + 4 * steps * self._config.prefill_schedule_interval
-        )
-
-    def _is_cornered(self, batch: Batch) -> bool:
-        """Whether a request that has the engine to itself gives way to itself for ever."""
-        if batch.shares or len(batch.preempted) != 1 or self._engine.scheduler.running:
-            return False
-        victim = batch.preempted[0]
-        is_same = self._cornered.get(victim) == victim.known
-        self._cornered[victim] = victim.known
-        return is_same
 
     def _sample(self) -> None:
         if self._samples is None:

@@ -17,6 +17,7 @@ from scheduler_reader.value import Known
 from scheduler_reader.workload import DEFAULT_WORKLOAD, Slo
 
 RELEASES = ("0.10.2", "0.11.2", "0.14.0", "0.18.0", "0.23.0", "0.27.0", "0.33.0")
+NO_ASYNC_STAGES = ("0.10.2", "0.11.2", "0.14.0")  # refuse them together
 RECORDED = {"record_phases": True, "record_samples": True}  # every step is made alone
 
 
@@ -33,6 +34,10 @@ def drawn(seed: int) -> tuple[EngineConfig, Release, list[Arrival], int]:
     pick = Random(seed)
     seats, length = pick.choice([1, 2, 4, 16, 32]), pick.choice([256, 1024])
     budget = max(seats, pick.choice([16, 64, 2048]))
+    release, is_async = pick.choice(RELEASES), pick.random() < 0.5
+    stages = pick.choice([1, 1, 1, 2, 3])
+    if is_async and release in NO_ASYNC_STAGES:
+        stages = 1
     config = EngineConfig(
         max_num_seqs=seats,
         max_num_batched_tokens=budget,
@@ -40,13 +45,13 @@ def drawn(seed: int) -> tuple[EngineConfig, Release, list[Arrival], int]:
         num_gpu_blocks=pick.choice([20, 40, 80, 200]),
         block_size=pick.choice([16, 16, 32]),
         enable_prefix_caching=pick.random() < 0.6,
-        async_scheduling=pick.random() < 0.5,
+        async_scheduling=is_async,
         scheduler_reserve_full_isl=pick.random() < 0.7,
         watermark=pick.choice([0, 0, 0.1]),
         policy=pick.choice(["fcfs", "fcfs", "priority"]),
         long_prefill_token_threshold=pick.choice([0, 0, 8, 40]),
         enable_chunked_prefill=pick.random() < 0.85 or budget < length,
-        pipeline_parallel_size=pick.choice([1, 1, 1, 2, 3]),
+        pipeline_parallel_size=stages,
     )
     requests = []
     for number in range(pick.randint(1, 40)):
@@ -56,7 +61,7 @@ def drawn(seed: int) -> tuple[EngineConfig, Release, list[Arrival], int]:
         shared = 0 if group is None else pick.randint(1, prompt)
         row = (prompt, min(output, length - prompt), group, shared, pick.randint(0, 3))
         requests.append(Arrival(number, None, *row))
-    return config, Release(pick.choice(RELEASES)), requests, pick.randint(0, len(requests))
+    return config, Release(release), requests, pick.randint(0, len(requests))
 
 
 def started(requests: list[Arrival], concurrency: int, seed: int) -> Source:
