@@ -10,7 +10,7 @@ from scheduler_reader.parse.source import ParsedFile
 
 FORM = "docker-run"
 RUN = re.compile(
-    r"\b(?:nvidia-docker|docker|podman|nerdctl)(?:\\\n|[^\S\n]|--\S+)*?"
+    r"\b(?:nvidia-docker|docker|podman|nerdctl)(?:\\\n|[^\S\n]|--(?:(?!\\\n)\S)++)*?"  # whole words: no second way
     r"(?:container\s+)?(?:run|create)\b"
 )
 
