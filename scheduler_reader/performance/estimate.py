@@ -66,6 +66,7 @@ class PerformanceEstimate:
     floor: Floor
     shares: StepShares
     not_modeled: tuple[str, ...]
+    queue_growth_per_s: float | None = None  # what an open loop offers beyond the capacity
     steady_ttft_p99_ms: float | None = None  # without the requests of a start-up burst
     speculation: SpeculationEffect | None = None
     assumptions: tuple[str, ...] = ()

@@ -189,6 +189,7 @@ class Load(NamedTuple):
             goodput_requests_per_s=rate * good,
             saturated=outcome.is_saturated,
             capacity_requests_per_s=None if capacity is None else capacity * replicas,
+            queue_growth_per_s=self._queue_growth(capacity),
             running=outcome.running * replicas,
             waiting=outcome.waiting_requests * replicas,
             preemptions_per_request=outcome.preempted,
@@ -197,6 +198,12 @@ class Load(NamedTuple):
             not_modeled=self.replica.step.not_modeled,
             steady_ttft_p99_ms=None if outcome.is_saturated else outcome.waiting.steady_p99 * 1e3,
         )
+
+    def _queue_growth(self, capacity: float | None) -> float | None:
+        """Requests a second, of all replicas."""
+        if capacity is None or self.workload.rate is None:
+            return None
+        return max(0.0, self.workload.rate - capacity * self.replicas)
 
     def _itl(self, outcome: _Outcome) -> Latency:
         point, mean = outcome.point, outcome.tpot_s * self.replica.step.acceptance * 1e3

@@ -43,8 +43,9 @@ def with_capacity(
         _served(estimate, ratio) if was_served else estimate,
         saturated=is_saturated,
         capacity_requests_per_s=capacity,
-        low=estimate.low and _with_end(estimate.low, ratio),
-        high=estimate.high and _with_end(estimate.high, ratio),
+        queue_growth_per_s=max(0.0, offered - capacity),
+        low=estimate.low and _with_end(estimate.low, ratio, offered),
+        high=estimate.high and _with_end(estimate.high, ratio, offered),
     )
     return Known(estimate, CAPACITY_ORIGIN)
 
@@ -63,9 +64,12 @@ def without_tails(estimate: PerformanceEstimate) -> PerformanceEstimate:
     )
 
 
-def _with_end(end: PerformanceEstimate, ratio: float) -> PerformanceEstimate:
-    capacity = end.capacity_requests_per_s
-    return replace(end, capacity_requests_per_s=capacity and capacity * ratio)
+def _with_end(end: PerformanceEstimate, ratio: float, offered: float) -> PerformanceEstimate:
+    if end.capacity_requests_per_s is None:
+        return end
+    capacity = end.capacity_requests_per_s * ratio
+    growth = max(0.0, offered - capacity)
+    return replace(end, capacity_requests_per_s=capacity, queue_growth_per_s=growth)
 
 
 def _served(estimate: PerformanceEstimate, ratio: float) -> PerformanceEstimate:

@@ -106,6 +106,7 @@ def test_above_its_capacity_an_open_loop_is_saturated_and_has_no_tail(estimate):
     assert found.ttft_ms.p99 is None and found.itl_ms.p99 is None
     assert 10 < found.capacity_requests_per_s < 60
     assert found.requests_per_s == pytest.approx(found.capacity_requests_per_s)
+    assert found.queue_growth_per_s == pytest.approx(500 - found.capacity_requests_per_s)
 
 
 def test_a_light_open_loop_is_served_as_offered(estimate):

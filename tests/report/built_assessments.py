@@ -125,6 +125,7 @@ def estimate(factor: float = 1.0, **changes: Any) -> PerformanceEstimate:
         "goodput_requests_per_s": 22.2 / factor,
         "saturated": False,
         "capacity_requests_per_s": None,
+        "queue_growth_per_s": None,
         "running": 62.1,
         "waiting": 0.4,
         "preemptions_per_request": 0.0,

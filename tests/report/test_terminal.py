@@ -179,7 +179,7 @@ def test_a_saturated_open_loop_has_its_capacity_and_no_tail() -> None:
     assert "  TTFT              31.0 s  saturated  saturated  " in report
     assert (
         "  Saturated: 12.0 requests/s are offered, 8.40 can be served; the queue grows\n"
-        "    without end.\n"
+        "    by 3.60 a second.\n"
     ) in report
 
 

@@ -194,6 +194,7 @@ def _performance(estimate: PerformanceEstimate) -> dict[str, Any]:
         "goodput_requests_per_s": estimate.goodput_requests_per_s,
         "saturated": estimate.saturated,
         "capacity_requests_per_s": estimate.capacity_requests_per_s,
+        "queue_growth_per_s": estimate.queue_growth_per_s,
         "running": estimate.running,
         "waiting": estimate.waiting,
         "preemptions_per_request": estimate.preemptions_per_request,

@@ -92,7 +92,7 @@ def _saturation(estimate: PerformanceEstimate, assessment: Assessment) -> str:
         return "Saturated: the queue grows without end, no latency tail can be given."
     return (
         f"Saturated: {wording.rate(offered)} requests/s are offered, {wording.rate(capacity)} "
-        "can be served; the queue grows without end."
+        f"can be served; the queue grows by {wording.rate(max(0.0, offered - capacity))} a second."
     )
 
 
