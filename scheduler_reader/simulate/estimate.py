@@ -45,8 +45,8 @@ def simulated_estimate(
     *,
     is_changed: bool = False,
 ) -> Value[PerformanceEstimate]:
-    """The estimate by simulation; in closed form, with the reason among `not_modeled`, where the
-    settings or shared prefixes ask for the exact scheduler, or the run is too long.
+    """The estimate by simulation; in closed form, with the reason among `not_modeled`, where the run
+    would be too long.
 
     An open loop above the capacity is saturated: it has the capacity, and no tail.  The capacity is
     searched by runs too (`sustained`); of an engine that `is_changed` for comparison only where the
