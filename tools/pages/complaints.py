@@ -84,7 +84,12 @@ def complaints_page(read: Sequence[Read] | None = None) -> dict[str, str]:
         for one in read
     ]
     agreed = sum(one.agrees for one in read)
-    summary = f"{agreed} of {len(read)} verdicts agree with the source's conclusion."
+    ours = sum(one.agrees and "objective" in one.reported for one in read)
+    summary = (
+        f"{agreed} of {len(read)} verdicts agree with the source's conclusion, {ours} of them only under "
+        "a latency objective that is ours, not the source's. These are the reports that the reading was "
+        "made with; others may fare worse. From the configuration alone, without load and metrics, none is found."
+    )
     return {
         "complaints.md": page(
             "# Public complaints, read",
