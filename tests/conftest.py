@@ -1,4 +1,4 @@
-"""Where recorded truth lies, and engines as the stages before performance leave them."""
+"""Where recorded truth lies, engines as the stages before performance leave them, and the command line."""
 
 from __future__ import annotations
 
@@ -11,11 +11,13 @@ import pytest
 
 from scheduler_reader.capacity import plan_capacity
 from scheduler_reader.capacity.plan import CapacityPlan
+from scheduler_reader.cli import main
 from scheduler_reader.parse import parse_command
 from scheduler_reader.resolve import ResolveOptions, resolve
 from scheduler_reader.resolve.engine import ResolvedEngine
 from scheduler_reader.workload import DEFAULT_WORKLOAD, Workload
 
+Run = Callable[..., tuple[int, str, str]]
 ROOT = Path(__file__).resolve().parent.parent
 
 
@@ -43,5 +45,18 @@ def served() -> Callable[..., tuple[ResolvedEngine, CapacityPlan]]:
         parsed = parse_command(["vllm", "serve", *shlex.split(arguments)]).engines[0]
         engine = resolve(parsed, ResolveOptions(version, gpu, gpu_count))
         return engine, plan_capacity(engine, workload)
+
+    return run
+
+
+@pytest.fixture
+def call(capsys: pytest.CaptureFixture[str]) -> Run:
+    """`call("check", folder)`: exit code, stdout and stderr."""
+
+    def run(*arguments: str | Path) -> tuple[int, str, str]:
+        with pytest.raises(SystemExit) as stop:
+            main([str(argument) for argument in arguments])
+        captured = capsys.readouterr()
+        return int(stop.value.code or 0), captured.out, captured.err
 
     return run

@@ -8,21 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from scheduler_reader.cli import main
-
 Run = Callable[..., tuple[int, str, str]]
 GOOD = "model: meta-llama/Llama-3.1-8B-Instruct\nmax-model-len: 8192\n"
-
-
-@pytest.fixture
-def run(capsys: pytest.CaptureFixture[str]) -> Run:
-    def call(*arguments: str | Path) -> tuple[int, str, str]:
-        with pytest.raises(SystemExit) as stop:
-            main([str(argument) for argument in arguments])
-        captured = capsys.readouterr()
-        return int(stop.value.code or 0), captured.out, captured.err
-
-    return call
 
 
 @pytest.fixture
@@ -44,12 +31,12 @@ def good(tmp_path: Path) -> Path:
     ids=["missing", "empty", "binary", "invalid-yaml", "not-vllm"],
 )
 def test_unreadable_file_is_one_line_and_the_others_are_read(
-    run: Run, tmp_path: Path, good: Path, content: bytes | None, said: str
+    call: Run, tmp_path: Path, good: Path, content: bytes | None, said: str
 ) -> None:
     bad = tmp_path / ("bad.sh" if content and content.startswith(b"#!") else "bad.yaml")
     if content is not None:
         bad.write_bytes(content)
-    code, out, err = run("diagnose", "--format", "json", "--vllm-version", "0.18.0", bad, good)
+    code, out, err = call("diagnose", "--format", "json", "--vllm-version", "0.18.0", bad, good)
     assert code == 3
     assert len(json.loads(out)["engines"]) == 1
     lines = err.strip().splitlines()
@@ -58,14 +45,14 @@ def test_unreadable_file_is_one_line_and_the_others_are_read(
     assert said.lower() in lines[0].lower()
 
 
-def test_directory_is_unreadable(run: Run, tmp_path: Path) -> None:
-    code, _, err = run("diagnose", tmp_path)
+def test_directory_is_unreadable(call: Run, tmp_path: Path) -> None:
+    code, _, err = call("diagnose", tmp_path)
     assert code == 3
     assert "directory" in err or "folder" in err
 
 
-def test_nothing_to_read_is_wrong_usage(run: Run) -> None:
-    code, _, err = run("diagnose")
+def test_nothing_to_read_is_wrong_usage(call: Run) -> None:
+    code, _, err = call("diagnose")
     assert code == 2
     assert "nothing to read" in err
 
@@ -81,17 +68,17 @@ def test_nothing_to_read_is_wrong_usage(run: Run) -> None:
     ],
 )
 def test_wrong_option_names_what_would_be_right(
-    run: Run, good: Path, option: str, value: str, said: str
+    call: Run, good: Path, option: str, value: str, said: str
 ) -> None:
-    code, out, err = run("diagnose", option, value, good)
+    code, out, err = call("diagnose", option, value, good)
     assert code == 2
     assert out == ""
     assert said in err
     assert len(err.strip().splitlines()) == 1
 
 
-def test_unknown_model_is_no_error(run: Run) -> None:
-    code, out, _ = run(
+def test_unknown_model_is_no_error(call: Run) -> None:
+    code, out, _ = call(
         "diagnose", "--format", "json", "--vllm-version", "0.18.0",
         "--", "vllm", "serve", "example-org/no-such-model-9B", "--max-num-seqs", "32", "--max-model-len", "8192",
     )  # fmt: skip
@@ -103,8 +90,8 @@ def test_unknown_model_is_no_error(run: Run) -> None:
     assert engine["settings"]["max_num_batched_tokens"]["value"] == 8192
 
 
-def test_flag_that_vllm_refuses_is_a_finding(run: Run) -> None:
-    code, out, _ = run(
+def test_flag_that_vllm_refuses_is_a_finding(call: Run) -> None:
+    code, out, _ = call(
         "diagnose", "--format", "json", "--vllm-version", "0.18.0",
         "--", "vllm", "serve", "meta-llama/Llama-3.1-8B-Instruct", "--max-model-len", "8192", "--swap-space", "4",
     )  # fmt: skip
