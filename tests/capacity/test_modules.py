@@ -1,0 +1,142 @@
+"""The matrices of one layer on one rank, by hand: rows, columns."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+from capacity_inputs import LLAMA_8B, inputs_of
+
+from scheduler_reader.capacity.inputs import MissingFactError
+from scheduler_reader.capacity.modules import layer_matrices
+from scheduler_reader.knowledge.models import LayerKind, ModelFacts
+from scheduler_reader.knowledge.quantization import Quantization
+
+
+def matrices(
+    model: ModelFacts, kind: LayerKind = "full", index: int = 0, **changes: object
+) -> dict[str, tuple[float, float]]:
+    """`{module: (outputs, inputs)}`; a second matrix of the same module is called `module again`."""
+    found: dict[str, tuple[float, float]] = {}
+    for matrix in layer_matrices(inputs_of(model, **changes), index, kind):
+        name = matrix.module.removeprefix(f"model.layers.{index}.")
+        found[f"{name} again" if name in found else name] = (matrix.outputs, matrix.inputs)
+    return found
+
+
+MLP = {"mlp.gate_proj": (2 * 14336, 4096), "mlp.down_proj": (4096, 14336)}
+LATENT = replace(
+    LLAMA_8B,
+    attention_heads=16,
+    q_lora_rank=1536,
+    kv_lora_rank=512,
+    qk_rope_head_dim=64,
+    qk_nope_head_dim=128,
+    v_head_dim=128,
+)
+
+
+def test_latent_attention_on_two_ranks() -> None:
+    """Eight of 16 heads; down projections of 1,536 + 512 + 64 rows are whole on every rank."""
+    found = matrices(LATENT, tensor_parallel=2)
+    assert {name: size for name, size in found.items() if "attn" in name} == {
+        "self_attn.q_a_proj": (1536 + 512 + 64, 4096),
+        "self_attn.q_b_proj": (8 * 192, 1536),
+        "self_attn.kv_b_proj": (8 * 256, 512),
+        "self_attn.kv_b_proj again": (8 * 256, 512),
+        "self_attn.o_proj": (4096, 8 * 128),
+    }
+
+
+def test_latent_attention_without_a_latent_query() -> None:
+    found = matrices(replace(LATENT, q_lora_rank=None))
+    assert found["self_attn.q_proj"] == (16 * 192, 4096)
+    assert found["self_attn.kv_a_proj_with_mqa"] == (512 + 64, 4096)
+    assert "self_attn.q_a_proj" not in found
+
+
+def test_the_indexer_of_sparse_attention() -> None:
+    found = matrices(replace(LATENT, extra={"index_head_dim": 128, "index_n_heads": 64}))
+    assert found["self_attn.indexer.wq_b"] == (64 * 128, 1536)
+    assert found["self_attn.indexer.wk"] == (128 + 64, 4096)
+    with pytest.raises(MissingFactError, match="index_n_heads"):
+        matrices(replace(LATENT, extra={"index_head_dim": 128}))
+
+
+def test_a_mamba_layer_on_four_ranks_keeps_one_group() -> None:
+    extra = {
+        "ssm_state_size": 128,
+        "mamba_heads": 64,
+        "mamba_head_dim": 32,
+        "mamba_groups": 2,
+        "mamba_conv_kernel": 4,
+    }
+    found = matrices(replace(LLAMA_8B, extra=extra), "mamba", tensor_parallel=4)
+    inner, group, heads = 16 * 32, 128, 16
+    assert found == {
+        "mixer.in_proj": (2 * inner + 2 * group + heads, 4096),
+        "mixer.conv1d": (inner + 2 * group, 4),
+        "mixer.out_proj": (4096, inner),
+        "mlp.gate_proj": (2 * 14336 / 4, 4096),
+        "mlp.down_proj": (4096, 14336 / 4),
+    }
+
+
+def test_a_layer_without_attention_has_its_mlp_only() -> None:
+    assert matrices(LLAMA_8B, "none") == MLP
+
+
+@pytest.mark.parametrize(
+    ("index", "modules"),
+    [
+        (0, {"self_attn.q_proj", "self_attn.o_proj"}),  # *: attention, no MLP
+        (1, {"mlp.gate_proj", "mlp.down_proj"}),  # -: a dense MLP
+        (2, {"mlp.experts.0.gate_proj", "mlp.experts.0.down_proj", "mlp.gate"}),  # E: experts
+    ],
+)
+def test_a_pattern_gives_one_sublayer_a_layer(index: int, modules: set[str]) -> None:
+    model = replace(
+        LLAMA_8B,
+        layers=3,
+        experts=8,
+        experts_per_token=2,
+        moe_intermediate_size=1024,
+        extra={"hybrid_pattern": "*-E"},
+    )
+    assert set(matrices(model, "full" if index == 0 else "none", index)) == modules
+
+
+def test_mxfp4_experts_are_padded() -> None:
+    """gpt-oss on two ranks: 2,880 elements to 3,072, half of the 2,880 of width to 1,536."""
+    model = replace(
+        LLAMA_8B,
+        hidden_size=2880,
+        experts=32,
+        experts_per_token=4,
+        moe_intermediate_size=2880,
+        quantization=Quantization(method="mxfp4", weight_bits=4),
+    )
+    found = matrices(model, tensor_parallel=2)
+    assert found["mlp.experts.0.gate_proj"] == (32 * 2 * 1536, 3072)
+    assert found["mlp.experts.0.down_proj"] == (32 * 3072, 1536)
+
+
+def test_a_shared_expert_is_split_and_an_ungated_one_has_two_matrices() -> None:
+    moe = replace(
+        LLAMA_8B,
+        experts=8,
+        experts_per_token=2,
+        moe_intermediate_size=1024,
+        shared_expert_intermediate_size=2048,
+        extra={"hidden_act": "relu2"},
+    )
+    found = matrices(moe, tensor_parallel=2)
+    assert found["mlp.experts.0.gate_proj"] == (8 * 512, 4096)
+    assert found["mlp.shared_expert.gate_proj"] == (1024, 4096)
+    assert found["mlp.shared_expert.down_proj"] == (4096, 1024)
+
+
+def test_experts_of_unknown_size_are_no_number() -> None:
+    model = replace(LLAMA_8B, experts=8, experts_per_token=2, intermediate_size=None)
+    with pytest.raises(MissingFactError, match=r"the expert size of llama-3.1-8b is not known"):
+        matrices(model)

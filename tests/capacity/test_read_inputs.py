@@ -1,0 +1,108 @@
+"""A resolved engine as the numbers that the plan needs, and the reasons why there are none."""
+
+from __future__ import annotations
+
+import json
+import shlex
+
+import pytest
+
+from scheduler_reader.capacity.inputs import CapacityInputs, read_inputs
+from scheduler_reader.parse import parse_command
+from scheduler_reader.resolve import ResolveOptions, resolve
+from scheduler_reader.value import Unknown
+
+LLAMA_8B = "meta-llama/Llama-3.1-8B-Instruct"
+SCOUT = "meta-llama/Llama-4-Scout-17B-16E-Instruct"  # chunked local attention
+
+
+def read(arguments: str, version: str = "0.18.0", variables: str = "") -> CapacityInputs | Unknown:
+    command = shlex.split(f"{variables} vllm serve {arguments}")
+    return read_inputs(
+        resolve(parse_command(command).engines[0], ResolveOptions(version, "h100", None))
+    )
+
+
+def inputs(arguments: str, version: str = "0.18.0", variables: str = "") -> CapacityInputs:
+    found = read(arguments, version, variables)
+    assert isinstance(found, CapacityInputs), found
+    return found
+
+
+def drafting(model: str) -> str:
+    config = {"method": "draft_model", "model": model, "num_speculative_tokens": 3}
+    return f"{LLAMA_8B} --speculative-config '{json.dumps(config)}'"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "version", "reason"),
+    [
+        ("--quantization nonsense", "0.18.0", f"how --quantization nonsense stores {LLAMA_8B}"),
+        ("--kv-cache-dtype nonsense", "0.33.0", "the bytes per token of kv_cache_dtype nonsense"),
+        ("--max-model-len $LENGTH", "0.18.0", "not '$LENGTH'"),
+        ("--dtype float64", "0.18.0", "--dtype does not know 'float64'"),
+        ("--cpu-offload-gb ${OFFLOAD}", "0.18.0", "OFFLOAD"),
+    ],
+)
+def test_what_is_not_known_has_a_reason(arguments: str, version: str, reason: str) -> None:
+    found = read(f"{LLAMA_8B} {arguments}", version)
+    assert isinstance(found, Unknown)
+    assert reason in found.reason
+
+
+def test_a_draft_model_is_looked_up() -> None:
+    found = inputs(drafting("meta-llama/Llama-3.2-1B"))
+    assert found.draft_model and found.draft_model.id == "meta-llama/Llama-3.2-1B"
+    assert (found.draft_method, found.draft_tokens) == ("draft_model", 3)
+    missing = read(drafting("nobody/none"))
+    assert isinstance(missing, Unknown)
+    assert "the draft model nobody/none is not in the model catalogue" in missing.reason
+
+
+def test_sizes_of_elements() -> None:
+    plain, exact = inputs(LLAMA_8B), inputs(f"{LLAMA_8B} --dtype float32")
+    assert (plain.dtype_bytes, plain.kv_dtype) == (2, "bfloat16")
+    assert (exact.dtype_bytes, exact.kv_dtype) == (4, "float32")
+    online = inputs(f"{LLAMA_8B} --quantization fp8").quantization
+    assert online and online.weight_bits == 8
+
+
+def test_rows_of_adapters() -> None:
+    assert inputs(LLAMA_8B).lora_rows == 0
+    assert inputs(f"{LLAMA_8B} --enable-lora").lora_rows == 1 * 16
+    assert inputs(f"{LLAMA_8B} --enable-lora --max-loras 4 --max-lora-rank 64").lora_rows == 256
+
+
+@pytest.mark.parametrize(
+    ("arguments", "version", "variables", "is_off"),
+    [
+        (LLAMA_8B, "0.18.0", "", False),
+        (f"{LLAMA_8B} --disable-hybrid-kv-cache-manager", "0.18.0", "", True),
+        (SCOUT, "0.13.0", "", True),
+        (SCOUT, "0.14.0", "", False),
+        (SCOUT, "0.13.0", "VLLM_ALLOW_CHUNKED_LOCAL_ATTN_WITH_HYBRID_KV_CACHE=1", False),
+        (SCOUT, "0.14.0", "VLLM_ALLOW_CHUNKED_LOCAL_ATTN_WITH_HYBRID_KV_CACHE=0", True),
+        (f'{LLAMA_8B} --kv-events-config \'{{"publisher": "zmq"}}\'', "0.16.0", "", True),
+        (f'{LLAMA_8B} --kv-events-config \'{{"publisher": "zmq"}}\'', "0.17.0", "", False),
+    ],
+)
+def test_where_all_layers_keep_all_tokens(
+    arguments: str, version: str, variables: str, is_off: bool
+) -> None:
+    assert inputs(arguments, version, variables).hybrid_manager_off is is_off
+
+
+def test_ranks_that_share_the_tokens_of_a_request() -> None:
+    assert inputs(f"{LLAMA_8B} -tp 8 -dcp 2").context_parallel == 2
+    assert inputs(f"{LLAMA_8B} -tp 8 -dcp 2 -pcp 2").context_parallel == 4
+    assert inputs(f"{LLAMA_8B} -tp 8 -dcp 2 -pcp 2", "0.26.0").context_parallel == 2
+
+
+def test_an_encoder_runs_unless_told_otherwise() -> None:
+    model = "google/gemma-3-4b-it"
+    seen = inputs(model)
+    assert (seen.loads_encoder, seen.encoder_runs) == (True, True)
+    unused = inputs(f"""{model} --limit-mm-per-prompt '{{"image": 0}}'""")
+    assert (unused.loads_encoder, unused.encoder_runs) == (True, False)
+    used = inputs(f"""{model} --limit-mm-per-prompt '{{"image": 2}}'""")
+    assert (used.loads_encoder, used.encoder_runs) == (True, True)
