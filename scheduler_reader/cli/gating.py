@@ -55,12 +55,17 @@ def counts(engines: Sequence[Judged]) -> str:
 
 
 def tell_doubts(engines: Sequence[Judged]) -> None:
-    """Say which facts are missing, to how many rules, and what is assumed."""
+    """Say which facts are missing, to how many rules, and what is assumed.
+
+    Measurements are not called missing: where none can be given, none is asked for.
+    """
     missing: dict[str, dict[str, None]] = {}
     assumed: dict[str, None] = {}
     for one in engines:
         hidden = secrets(one.engine)
         for rule in one.not_evaluated:
+            if rule.needs_observation:
+                continue
             missing.setdefault(mask(rule.missing, hidden), {})[rule.code] = None
         assumed |= dict.fromkeys(mask(text, hidden) for text in one.engine.assumptions)
     if missing:
