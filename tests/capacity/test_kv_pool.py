@@ -192,3 +192,49 @@ def test_no_memory_holds_no_length() -> None:
 def test_a_model_without_attention_has_the_null_block_only() -> None:
     found = KvPool(RELEASE, worker_layouts([{}], RELEASE), (1e9,))
     assert found.num_blocks == 1
+
+
+def test_the_check_with_the_smallest_margin_is_told() -> None:
+    """Equal memory; the second stage's 17 layers need more of it than the first one's 15."""
+    found = pool(numbered((15, FULL)), numbered((17, FULL), start=15), blocks=600)
+    assert found.tightest_check(8192) == (17 * 512 * KIB, 600 * 17 * KIB)
+
+
+@pytest.mark.parametrize(("release", "groups"), [("0.10.2", 1), ("0.11.0", 2)])
+def test_a_stage_has_the_groups_of_its_own_layers_before_0_11(release: str, groups: int) -> None:
+    """Full layers on the first stage, windows on the second: a table for each, or for both."""
+    found = pool(numbered((2, FULL)), numbered((2, WINDOW), start=2), release=Release(release))
+    assert [len(layout.groups) for layout in found.layouts] == [groups, groups]
+    assert found.printed_tokens(8192) == 1000 // groups * 16
+    assert found.concurrency(16384) == 1000 / (1024 if groups == 1 else 1024 + 41)
+
+
+@pytest.mark.parametrize(
+    ("release", "tokens", "concurrency"),
+    [
+        ("0.9.0", 16_000, 16_000 / 8200),  # printed tokens over the length
+        ("0.9.1", 16_000, 1000 / 513),  # blocks over a request's
+        ("0.20.1", 15_984, 1000 / 513),  # 1000 / 513 x 8,200
+    ],
+)
+def test_what_is_printed_of_a_length_that_fills_no_whole_block(
+    release: str, tokens: int, concurrency: float
+) -> None:
+    found = pool(numbered((32, FULL)), release=Release(release))
+    assert (found.printed_tokens(8200), found.concurrency(8200)) == (tokens, concurrency)
+
+
+@pytest.mark.parametrize(("release", "size"), [("0.10.2", 16), ("0.11.0", 64)])
+def test_one_group_of_longer_blocks_is_printed_as_configured_before_0_11(
+    release: str, size: int
+) -> None:
+    layers = numbered((32, replace(FULL, block_size=64)))
+    assert pool(layers, release=Release(release)).printed_tokens(8192) == 1000 * size
+    two = numbered((1, replace(FULL, block_size=64)), (1, replace(WINDOW, block_size=64)))
+    assert pool(two, release=Release(release)).printed_tokens(8192) == 500 * 64
+
+
+def test_an_override_of_few_blocks_is_the_longest_request() -> None:
+    found = replace(pool(numbered((32, FULL)), release=RELEASE), blocks_override=7)
+    assert [found.worker_blocks(0), found.num_blocks, found.longest(8192)] == [7, 7, 112]
+    assert replace(found, blocks_override=0).num_blocks == 0

@@ -1,0 +1,89 @@
+"""Which waiting requests join a step, and the KV blocks that this takes, counted by hand.
+
+`s` is [request, tokens], `free` counts blocks of 16; a step has 64 tokens unless a test says else.
+"""
+
+from __future__ import annotations
+
+import pytest
+
+DRAFTS = {"num_speculative_tokens": 3, "accept_cycle": [0]}
+CACHED = {"output_len": 20, "prefix_group": 0, "prefix_len": 32}  # two blocks are found again
+
+
+@pytest.mark.parametrize(
+    ("prompt", "scheduled"),
+    [(33, [[0, 1], [1, 1]]), (34, [[0, 1]])],  # the last token alone is no prefill, two are
+)
+def test_between_prefills_a_request_with_one_token_left_joins(steps, prompt, scheduled):
+    requests = [CACHED | {"prompt_len": 40}, CACHED | {"prompt_len": prompt, "arrival_step": 1}]
+    rows = steps(requests, prefill_schedule_interval=4, enable_prefix_caching=True)
+    assert rows[1]["s"] == scheduled
+
+
+@pytest.mark.parametrize(("prompt", "joins"), [(33, 6), (34, 9)])
+def test_one_token_left_does_not_start_the_interval_again(steps, prompt, joins):
+    cached = CACHED | {"prompt_len": prompt, "arrival_step": 5}
+    requests = [CACHED | {"prompt_len": 40}, cached, (10, 5, 6)]
+    rows = steps(requests, prefill_schedule_interval=4, enable_prefix_caching=True)
+    assert [row["t"] for row in rows if row.get("new") == [2]] == [joins]
+
+
+@pytest.mark.parametrize(
+    ("version", "is_async", "blocks"),
+    [
+        ("0.19.1", False, 20 + 20),  # all 320 tokens in both groups
+        ("0.20.0", False, 20 + 7),  # a window less its token and a step: 31 + 64, and one block
+        ("0.20.2", True, 20 + 7),
+        ("0.26.0", True, 20 + 11),  # two steps: 31 + 2 x 64, and one block
+        ("0.33.0", False, 20 + 7),
+    ],
+)
+def test_what_a_window_group_reserves(steps, version, is_async, blocks):
+    settings = {"sliding_window": 32, "async_scheduling": is_async, "max_steps": 2}
+    short = steps([(320, 2)], version, num_gpu_blocks=blocks, **settings)  # one is the null block
+    assert not any(row.get("new") for row in short)
+    enough = steps([(320, 2)], version, num_gpu_blocks=blocks + 1, **settings)
+    assert enough[0]["new"] == [0]
+
+
+@pytest.mark.parametrize(("prompt", "joins"), [(144, True), (145, False)])
+def test_the_whole_prompt_and_the_watermark_must_be_free(steps, prompt, joins):
+    """19 usable blocks; 97 tokens hold 7 of them, and int(0.15 x 20) = 3 stay free: 9 are left."""
+    rows = steps([(96, 3), (prompt, 2, 2)], num_gpu_blocks=20, watermark=0.15)
+    assert rows[2]["s"] == ([[0, 1], [1, 63]] if joins else [[0, 1]])
+
+
+@pytest.mark.parametrize(
+    ("version", "length", "tokens"),
+    [
+        ("0.24.0", 512, 1),
+        ("0.25.0", 512, 4),
+        ("0.25.0", 4, 4),
+        ("0.29.0", 4, 1),  # as wide as the length: no drafts
+        ("0.29.0", 5, 4),
+    ],
+)
+def test_a_prompt_of_one_token_is_filled_up_with_drafts(steps, version, length, tokens):
+    rows = steps([(1, 2), (1, 2, 1)], version, max_model_len=length, **DRAFTS)
+    assert dict(rows[1]["s"])[1] == tokens
+    assert rows[1]["draft"].get("1", 0) == tokens - 1
+
+
+@pytest.mark.parametrize("version", ["0.25.0", "0.29.0"])
+@pytest.mark.parametrize(
+    ("budget", "scheduled"),
+    [(7, [[0, 4]]), (8, [[0, 4], [1, 4]]), (9, [[0, 4], [1, 4]])],
+)
+def test_it_is_held_where_its_drafts_exceed_the_budget(steps, version, budget, scheduled):
+    settings = {"max_num_batched_tokens": budget, "max_num_seqs": 4}
+    rows = steps([(4, 30), (1, 9, 1)], version, **settings, **DRAFTS)
+    assert rows[1]["s"] == scheduled
+
+
+@pytest.mark.parametrize(("version", "tokens"), [("0.29.0", 1), ("0.30.0", 4)])
+def test_drafts_follow_a_prefix_hit_without_decodes_from_0_30(steps, version, tokens):
+    cached = CACHED | {"prompt_len": 33, "output_len": 1}
+    requests = [cached, cached | {"arrival_step": 2, "output_len": 4}]
+    rows = steps(requests, version, enable_prefix_caching=True, **DRAFTS)
+    assert (rows[1]["t"], rows[1]["s"]) == (2, [[1, tokens]])
