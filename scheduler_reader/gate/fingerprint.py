@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import NamedTuple
 
 from scheduler_reader.privacy import mask, secrets
@@ -25,12 +26,17 @@ class Identity(NamedTuple):
         return hashlib.sha256("\0".join(self).encode()).hexdigest()[:32]
 
 
-def identity(engine: ResolvedEngine, finding: Finding) -> Identity:
-    """The identity of an engine's finding, with the path as it was given.
+def identities(engine: ResolvedEngine) -> Callable[[Finding], Identity]:
+    """What gives each finding of an engine its identity, with the path as it was given.
 
     An argument may be a stray word of the file, so what looks like a secret is masked.
     """
-    origin = finding.origin if finding.origin and finding.origin.path else engine.parsed.origin
-    path = origin.path or f"<{origin}>"
+    hidden = secrets(engine)  # once: it reads every word, and each word may be a finding
     name = engine.parsed.name or ""
-    return Identity(path, name, finding.code, mask(finding.argument, secrets(engine)))
+
+    def identity(finding: Finding) -> Identity:
+        origin = finding.origin if finding.origin and finding.origin.path else engine.parsed.origin
+        path = origin.path or f"<{origin}>"
+        return Identity(path, name, finding.code, mask(finding.argument, hidden))
+
+    return identity

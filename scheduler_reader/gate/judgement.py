@@ -12,7 +12,7 @@ from typing import Generic
 from scheduler_reader.capacity import plan_capacity
 from scheduler_reader.gate.baseline import UNSAID, Baseline, Entry
 from scheduler_reader.gate.controls import Controls
-from scheduler_reader.gate.fingerprint import Identity, identity
+from scheduler_reader.gate.fingerprint import Identity, identities
 from scheduler_reader.gate.severity import Severities, with_severity
 from scheduler_reader.gate.suppressions import Codes, J, divided, nearest, suppressed
 from scheduler_reader.parse.source import ParsedFile
@@ -58,7 +58,7 @@ def judge(
         return Judgement(tuple(judged))
     scope = _scope(files, judged, request, baseline)
     if controls.writes_baseline:
-        found = (identity(one.engine, finding) for one in judged for finding in one.findings)
+        found = (name for one in judged for name in map(identities(one.engine), one.findings))
         baseline = baseline.updated(found, (e for e in baseline.entries if not scope.has(e)))
     return _compared(judged, baseline, scope, controls.today or date.today())
 
@@ -117,8 +117,9 @@ def _compared(engines: Sequence[J], baseline: Baseline, scope: _Scope, today: da
     for engine in engines:
         counting: list[Finding] = []
         accepted: list[Suppressed] = []
+        identity = identities(engine.engine)
         for finding in engine.findings:
-            one = baseline.seen_from_here(identity(engine.engine, finding))
+            one = baseline.seen_from_here(identity(finding))
             found[one] += 1
             entry = known.get(one)
             if entry is None or found[one] > entry.count or entry.is_over(today):

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from scheduler_reader.assessment import Judged
-from scheduler_reader.gate.fingerprint import identity
+from scheduler_reader.gate.fingerprint import Identity, identities
 from scheduler_reader.privacy import mask, printable, secrets
 from scheduler_reader.report import wording
 from scheduler_reader.report.places import NO_FILES, Place, place_of, relative
@@ -21,7 +21,8 @@ from scheduler_reader.value import Unknown
 class Listed(NamedTuple):
     """A finding of one engine.  Secrets and control characters are out of its texts.
 
-    `fingerprint` says which finding it is in every run, whatever line it moves to.
+    `fingerprint` says which finding it is in every run, whatever line it moves to; `clean` is what
+    other texts of its engine go through, the same for all findings of one engine.
     """
 
     judged: Judged
@@ -31,6 +32,7 @@ class Listed(NamedTuple):
     why: str
     remedy: str
     fingerprint: str
+    clean: Callable[[str], str]
     suppression: Suppression | None = None
 
     @property
@@ -50,12 +52,12 @@ def listed(report: Report, *, suppressed: bool = False) -> list[Listed]:
     seen: Counter[str] = Counter()
     entries: list[Listed] = []
     for judged in report.judged:
-        clean = cleaner(judged, report.root)
+        clean, identity = cleaner(judged, report.root), identities(judged.engine)
         accepted = judged.suppressed if suppressed else ()
         pairs: list[tuple[Finding, Suppression | None]] = [(one, None) for one in judged.findings]
         pairs += [(one.finding, one.suppression) for one in accepted]
         for finding, suppression in pairs:
-            fingerprint = _fingerprint(judged, finding, report)
+            fingerprint = _fingerprint(judged, identity(finding), report)
             seen[fingerprint] += 1
             if seen[fingerprint] > 1:
                 fingerprint = f"{fingerprint}-{seen[fingerprint]}"
@@ -68,6 +70,7 @@ def listed(report: Report, *, suppressed: bool = False) -> list[Listed]:
                     clean(finding.why),
                     clean("; ".join(wording.remedies(finding))),
                     fingerprint,
+                    clean,
                     suppression,
                 )
             )
@@ -118,9 +121,8 @@ def not_evaluated(judged: Judged) -> Iterator[tuple[str, tuple[str, ...]]]:
         yield clean(missing), tuple(of_fact)
 
 
-def _fingerprint(judged: Judged, finding: Finding, report: Report) -> str:
+def _fingerprint(judged: Judged, one: Identity, report: Report) -> str:
     """That of the baseline, of the path as it is seen from the root of the repository."""
-    one = identity(judged.engine, finding)
     is_file = one.path not in NO_FILES and judged.engine.parsed.origin.path is not None
     return (
         one._replace(path=relative(one.path, report.root)).fingerprint

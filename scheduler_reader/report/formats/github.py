@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from scheduler_reader.privacy import mask, printable
 from scheduler_reader.report import markdown_text as md
-from scheduler_reader.report.listing import Listed, cleaner, listed, worst_first
+from scheduler_reader.report.listing import Listed, listed, worst_first
 from scheduler_reader.report.places import Place, place_of_unreadable
 from scheduler_reader.report.report import Report
 from scheduler_reader.report.wording import plural
@@ -57,7 +57,7 @@ def summary(report: Report) -> str:
 
 
 def _annotation(one: Listed) -> str:
-    engine = cleaner(one.judged)(one.judged.engine.parsed.name or "")
+    engine = one.clean(one.judged.engine.parsed.name or "")
     text = f"{engine}: {one.message}" if engine else one.message
     text += f"\nFix: {one.remedy}" if one.remedy else ""
     return _command(_COMMANDS[one.finding.severity], _where(one.place), one.title, text)

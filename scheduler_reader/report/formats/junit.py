@@ -64,7 +64,7 @@ def _engine_cases(judged: Judged, entries: list[Listed], path: str) -> Iterator[
 
 def _finding_case(one: Listed, prefix: str, path: str) -> Tree.Element:
     finding, place = one.finding, one.place
-    subject = f" ({cleaner(one.judged)(finding.argument)})" if finding.argument else ""
+    subject = f" ({one.clean(finding.argument)})" if finding.argument else ""
     case = _case(prefix + one.title + subject, path)
     if place.is_file:
         case.set("file", place.path)
@@ -72,7 +72,7 @@ def _finding_case(one: Listed, prefix: str, path: str) -> Tree.Element:
         case.set("line", str(place.line))
     text = "\n".join(part for part in (f"{place}: {one.message}", one.why, one.remedy) if part)
     if one.suppression is not None:
-        reason = cleaner(one.judged)(one.suppression.reason)
+        reason = one.clean(one.suppression.reason)
         Tree.SubElement(case, "skipped", message=f"{one.suppression.kind}: {reason}")
     elif finding.severity == "note":
         Tree.SubElement(case, "system-out").text = text

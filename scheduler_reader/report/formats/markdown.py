@@ -122,7 +122,7 @@ def _accepted(entries: Sequence[Listed]) -> str:
     lines = []
     for one in entries:
         assert one.suppression is not None
-        reason = md.escaped(cleaner(one.judged)(one.suppression.reason))
+        reason = md.escaped(one.clean(one.suppression.reason))
         place = md.code(str(one.place))
         lines.append(
             f"- {place} {one.title}: {md.escaped(one.message)} ({one.suppression.kind}: {reason})"

@@ -65,7 +65,7 @@ def _first(results: Sequence[Listed], code: str) -> Listed:
 def _rule(one: Listed, report: Report) -> dict[str, Any]:
     finding = one.finding
     known = help_of(finding)
-    clean = cleaner(one.judged)
+    clean = one.clean
     content: dict[str, Any] = {
         "id": finding.code,
         "name": finding.name,
@@ -116,7 +116,7 @@ def _result(one: Listed, index: int, has_suppressions: bool, report: Report) -> 
 
 def _engine_name(one: Listed) -> str:
     parsed = one.judged.engine.parsed
-    return cleaner(one.judged)(parsed.name or parsed.form)
+    return one.clean(parsed.name or parsed.form)
 
 
 def _location(place: Place, engine: str) -> dict[str, Any]:
@@ -154,7 +154,7 @@ def _fix(one: Listed, edit: Edit, report: Report) -> dict[str, Any]:
     description = edit.description or ", ".join(command_options(one.finding.fix))
     artifact = _artifact(place_of(Origin("file", path=edit.path), report.root).path)
     return {
-        "description": {"text": cleaner(one.judged)(description)},
+        "description": {"text": one.clean(description)},
         "artifactChanges": [{"artifactLocation": artifact, "replacements": [replacement]}],
     }
 
@@ -165,7 +165,7 @@ def _suppression(one: Listed, suppression: Suppression, report: Report) -> dict[
     content: dict[str, Any] = {
         "kind": "external" if is_external else "inSource",
         "status": "accepted",
-        "justification": cleaner(one.judged)(suppression.reason),
+        "justification": one.clean(suppression.reason),
     }
     place = place_of(suppression.origin, report.root)
     if place.is_file:
