@@ -66,6 +66,38 @@ def test_weights_alone_exceed_the_budget() -> None:
     assert [(r.setting, r.value) for r in find_remedies(found)] == [("tensor_parallel_size", 2)]
 
 
+@pytest.mark.parametrize(
+    ("release", "used_gib", "beside", "working", "short"),
+    [
+        ("0.18.0", 0, "", 2.2, 1.0),  # 1.96 of activations, 0.25 of libraries
+        ("0.18.0", 2, "", 2.2, 1.0),  # the profile counts its own process only
+        ("0.20.0", 0, "", 4.2, 3.0),  # and 1.99 of CUDA graphs
+        ("0.8.5", 0, "", 5.6, 4.4),  # 4.90, 0.25 and a CUDA context of 0.45
+        ("0.8.5", 2, ", other processes' 2.0 GiB", 5.6, 6.4),
+    ],
+)
+def test_working_memory_exceeds_what_weights_leave(
+    release: str, used_gib: float, beside: str, working: float, short: float
+) -> None:
+    """0.87 x 79.19 = 68.9 GiB, of which 67.7 are weights."""
+    found = look(LLAMA_70B_FP8, utilization=0.87, release=release, used_bytes=used_gib * GIB)
+    assert found.starts is False
+    assert explain(found) == (
+        f"does not start: no memory is left for KV blocks: weights 67.7 GiB{beside} and working "
+        f"memory {working} GiB exceed the budget of 68.9 GiB (0.87 of 79.2) by {short} GiB"
+    )
+
+
+def test_layers_without_a_known_layout_give_a_reason_or_the_shortage() -> None:
+    compressed = replace(LLAMA_8B, extra={"compress_ratios": [4]})
+    unknown = look(compressed)
+    assert (unknown.starts, unknown.pool) == (None, None)
+    assert explain(unknown) == "the KV layout of llama-3.1-8b is not modelled: compressed KV"
+    too_large = look(replace(LLAMA_70B, extra={"compress_ratios": [4]}))
+    assert too_large.starts is False
+    assert "weights alone need 131.4 GiB" in explain(too_large)
+
+
 def test_8b_on_h100_by_hand() -> None:
     """71.27 GiB less 14.99 of weights, 1.96 for 1,024 rows of logits, 0.25 of libraries."""
     found = look(LLAMA_8B)

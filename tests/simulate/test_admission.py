@@ -87,3 +87,14 @@ def test_drafts_follow_a_prefix_hit_without_decodes_from_0_30(steps, version, to
     requests = [cached, cached | {"arrival_step": 2, "output_len": 4}]
     rows = steps(requests, version, enable_prefix_caching=True, **DRAFTS)
     assert (rows[1]["t"], rows[1]["s"]) == (2, [[1, tokens]])
+
+
+def test_a_window_gives_back_in_time_what_its_next_block_takes(steps):
+    """Nine usable blocks, four of 16 in each of two groups; windows of 32.
+
+    The 61st token looks at 30 to 61, so one block is behind it; the 64th looks at 33 to 64, which
+    leaves two behind, and the 65th takes a block in both groups.
+    """
+    rows = steps([(60, 8)], num_gpu_blocks=10, sliding_window=32)
+    assert [row["free"] for row in rows] == [1, 2, 2, 2, 3, 1, 1, 1]
+    assert rows[-1]["fin"] == [0]
