@@ -22,7 +22,7 @@ from scheduler_reader.observe.observation import (
     observed_workload,
 )
 from scheduler_reader.parse.source import ParsedEngine
-from scheduler_reader.performance import estimate_performance
+from scheduler_reader.performance import estimate_performance, expected_performance
 from scheduler_reader.performance.estimate import PerformanceEstimate
 from scheduler_reader.policy import Policy, needs_prediction
 from scheduler_reader.resolve import ResolveOptions, resolve
@@ -137,9 +137,15 @@ def check(parsed: ParsedEngine, request: Request) -> Checked:
         estimate=lambda: (
             predicted(engine, sources.capacity, request)
             if is_judged
-            else estimate_performance(engine, sources.capacity, workload, request.slo)
+            else expected_performance(engine, sources.capacity, workload, request.slo)
         ),
-        find_bottleneck=lambda: find_bottleneck(engine, sources.capacity, workload, request.slo),
+        find_bottleneck=lambda: find_bottleneck(
+            engine,
+            sources.capacity,
+            workload,
+            request.slo,
+            base=None if is_judged else sources.performance,
+        ),
         workload=workload,
         slo=request.slo,
         observation=request.observation,

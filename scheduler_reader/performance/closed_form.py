@@ -31,26 +31,39 @@ def estimate_performance(
 ) -> Value[PerformanceEstimate]:
     """The best estimate with its low and high end (every step faster or slower by the spread)."""
     step = build_step_model(engine)
-    best = operating_estimate(engine, plan, workload, slo, step)
+    best = expected_performance(engine, plan, workload, slo, step)
     if isinstance(step, Unknown) or isinstance(best, Unknown):
         return best
     ends = []
     for model in step.value.accepting(workload.acceptance_length).ends():
         end = operating_estimate(engine, plan, workload, slo, Known(model, step.origin))
         ends.append(None if isinstance(end, Unknown) else end.value)
+    assumptions = (
+        *hit_sentences(engine, plan, workload),
+        *draft_sentences(best.value.speculation),
+        *refused_sentences(engine, plan, workload),
+    )
+    found = replace(best.value, low=ends[0], high=ends[1], assumptions=assumptions)
+    return Known(found, ORIGIN)
+
+
+def expected_performance(
+    engine: ResolvedEngine,
+    plan: CapacityPlan,
+    workload: Workload,
+    slo: Slo,
+    step: Value[StepModel] | None = None,
+) -> Value[PerformanceEstimate]:
+    """The best estimate and what speculation does to it: a third of the work of the range."""
+    step = build_step_model(engine) if step is None else step
+    best = operating_estimate(engine, plan, workload, slo, step)
+    if isinstance(best, Unknown):
+        return best
     parts = _replica(engine, plan, workload, step)
     assert not isinstance(parts, Unknown)  # or there were no best estimate
     replica, seats, _ = parts
     effect = speculation_effect(replica, min(seats, best.value.running / _replicas(engine)), seats)
-    assumptions = (
-        *hit_sentences(engine, plan, workload),
-        *draft_sentences(effect),
-        *refused_sentences(engine, plan, workload),
-    )
-    found = replace(
-        best.value, low=ends[0], high=ends[1], speculation=effect, assumptions=assumptions
-    )
-    return Known(found, ORIGIN)
+    return Known(replace(best.value, speculation=effect), ORIGIN)
 
 
 def operating_estimate(
