@@ -8,9 +8,18 @@ from typing import Any
 import pytest
 from capacity_inputs import LLAMA_8B, LLAMA_70B, inputs_of
 
+from scheduler_reader.capacity.inputs import MissingFactError
 from scheduler_reader.capacity.kv_cache import layouts
 from scheduler_reader.capacity.kv_layers import KvLayer
 from scheduler_reader.capacity.kv_pool import KvLayout
+
+LINEAR_STATE = {
+    "linear_key_heads": 16,
+    "linear_key_head_dim": 128,
+    "linear_value_heads": 32,
+    "linear_value_head_dim": 128,
+    "linear_conv_kernel": 4,
+}
 
 
 def only_layout(**changes: Any) -> KvLayout:
@@ -132,3 +141,17 @@ def test_a_draft_model_brings_its_own_layers() -> None:
     (found,) = layouts(inputs)
     assert [len(group.layers) for group in found.groups] == [112]
     assert found.bytes_per_token == 112 * 2 * 8 * 128 * 2
+
+
+def test_layers_that_a_release_cannot_group_give_its_reason() -> None:
+    model = replace(LLAMA_8B, layer_kinds=("full", "linear") * 16, extra=LINEAR_STATE)
+    with pytest.raises(MissingFactError, match="only with the hybrid KV cache manager"):
+        layouts(inputs_of(model, hybrid_manager_off=True))
+
+
+def test_a_stage_of_states_alone_and_a_draft_not_known_have_reasons() -> None:
+    model = replace(LLAMA_8B, layer_kinds=("linear",) * 16 + ("full",) * 16, extra=LINEAR_STATE)
+    with pytest.raises(MissingFactError, match="no attention layers on a pipeline stage"):
+        layouts(inputs_of(model, pipeline_parallel=2))
+    with pytest.raises(MissingFactError, match="the draft of speculative method telepathy"):
+        layouts(inputs_of(LLAMA_8B, draft_method="telepathy"))

@@ -40,6 +40,7 @@ def drafting(model: str) -> str:
         ("--quantization nonsense", "0.18.0", f"how --quantization nonsense stores {LLAMA_8B}"),
         ("--kv-cache-dtype nonsense", "0.33.0", "the bytes per token of kv_cache_dtype nonsense"),
         ("--max-model-len $LENGTH", "0.18.0", "not '$LENGTH'"),
+        ("--max-model-len -1", "0.10.0", "max_model_len -1 is no length in this release"),
         ("--dtype float64", "0.18.0", "--dtype does not know 'float64'"),
         ("--cpu-offload-gb ${OFFLOAD}", "0.18.0", "OFFLOAD"),
     ],
@@ -104,5 +105,8 @@ def test_an_encoder_runs_unless_told_otherwise() -> None:
     assert (seen.loads_encoder, seen.encoder_runs) == (True, True)
     unused = inputs(f"""{model} --limit-mm-per-prompt '{{"image": 0}}'""")
     assert (unused.loads_encoder, unused.encoder_runs) == (True, False)
+    for flag, loads in (("--language-model-only", False), ("--skip-mm-profiling", True)):
+        off = inputs(f"{model} {flag}", "0.33.0")
+        assert (off.loads_encoder, off.encoder_runs) == (loads, False)
     used = inputs(f"""{model} --limit-mm-per-prompt '{{"image": 2}}'""")
     assert (used.loads_encoder, used.encoder_runs) == (True, True)

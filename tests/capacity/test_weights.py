@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import pytest
 from capacity_inputs import LLAMA_8B, LLAMA_70B, LLAMA_70B_FP8, inputs_of
@@ -74,6 +75,31 @@ def test_four_bits_with_groups_of_128() -> None:
     per_weight = 0.5 + (2 + 0.5) / 128  # a 16-bit scale and a 4-bit zero point a group
     by_hand = linears * per_weight + 2 * 2 * 128256 * 4096 + 2 * 131072 * 128
     assert gib(inputs_of(LLAMA_8B, quantization=awq)) == pytest.approx(by_hand / GIB, rel=2e-3)
+
+
+@pytest.mark.parametrize(
+    ("method", "bits", "fields", "attention", "mlp", "embedding"),
+    [  # bytes of one element, its share of a scale included
+        ("gguf", 4, {}, 0.5, 0.5, 0.5),
+        ("fp8", 8, {"block": (128, 128)}, 1 + 4 / 128**2, 1 + 4 / 128**2, 2),
+        ("bitsandbytes", 4, {"group_size": 64}, 0.5 + 4 / 64, 0.5 + 4 / 64, 2),
+        ("modelopt", 4, {"group_size": 16}, 0.5 + 1 / 16, 0.5 + 1 / 16, 2),
+        ("gptq", 4, {"group_size": 128, "mixed_bits": {"*.mlp.*": 8}}, 66 / 128, 130 / 128, 2),
+    ],
+)
+def test_bytes_of_an_element_in_other_formats(
+    method: str,
+    bits: float,
+    fields: dict[str, Any],
+    attention: float,
+    mlp: float,
+    embedding: float,
+) -> None:
+    format_ = Quantization(method=method, weight_bits=bits, unquantized=("lm_head",), **fields)
+    by_hand = 32 * (4096 * 6144 + 4096 * 4096) * attention + 32 * 3 * 4096 * 14336 * mlp
+    by_hand += 2 * 128256 * 4096 * embedding + 2 * 131072 * 128
+    found = gib(inputs_of(LLAMA_8B, quantization=format_))
+    assert found == pytest.approx(by_hand / GIB, rel=2e-3)
 
 
 def test_tensor_parallel_replicates_kv_heads() -> None:
