@@ -2,7 +2,8 @@
 
 The file is looked for from the folder of what is read upward: the nearest wins, nothing is merged.
 A repository's root is the last folder searched, and a settings file that is a link is passed over,
-so that no checkout is read under settings from outside of it.  `--hub` is no setting: a file never
+so that no checkout is read under settings from outside of it.  So is nothing that settings name in
+the repository and that is a link out of it.  `--hub` is no setting: a file never
 makes this program open a connection.
 """
 
@@ -12,7 +13,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from math import isfinite
-from os.path import relpath
+from os.path import normpath, realpath, relpath
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -215,9 +216,31 @@ def _checked(name: str, value: Any, folder: Path, origin: Origin) -> Any:
         return float(value)
     if not key.is_path:
         return value
+    paths = [_path(name, one, folder, origin) for one in (value if key.kind is list else [value])]
     if name == "workload":  # a preset's name otherwise
-        return str(folder / value) if (folder / value).is_file() else value
-    return [folder / one for one in value] if key.kind is list else folder / value
+        return str(paths[0]) if paths[0].is_file() else value
+    return paths if key.kind is list else paths[0]
+
+
+def _path(name: str, value: str, folder: Path, origin: Origin) -> Path:
+    """The path that a setting names, relative to its file; `UsageError` for a link out of the repository.
+
+    A path that is written as one outside is taken as it is.
+    """
+    path = folder / value
+    root = next((one for one in (folder, *folder.parents) if (one / ".git").exists()), folder)
+    if "\0" not in value and not Path(normpath(path)).is_relative_to(normpath(root)):
+        return path
+    inner = path.rglob("*.yaml") if name == "rules" else ()
+    try:
+        leads_out = not all(
+            Path(realpath(p)).is_relative_to(realpath(root)) for p in (path, *inner)
+        )
+    except ValueError:
+        raise UsageError(f"{name}: is no path", origin) from None
+    if leads_out:
+        raise UsageError(f"{name}: {value} is, or has, a link that leads out of {root}", origin)
+    return path
 
 
 def _has_kind(value: Any, kind: type) -> bool:
