@@ -185,8 +185,9 @@ class StepModel:
             samples += copies * len(chunks)
         if tokens <= 0:
             return StepParts(0.0, 0.0, 0.0, 0.0)
-        memory, compute, communication = self._tokens(tokens if chunks else self._padded(tokens))
-        output_s, is_memory_bound = self._samples(samples)
+        rows = tokens if chunks else self._padded(tokens)
+        memory, compute, communication = self._by_tokens.get(rows) or self._layers(rows)
+        output_s, is_memory_bound = self._by_samples.get(samples) or self._samples(samples)
         layer_s, small_s = self.host.layer_s, tokens * self.activation_token_s
         memory += self.streamed_s + self.layers * (small_s if small_s > layer_s else layer_s)
         if is_memory_bound:
@@ -199,7 +200,8 @@ class StepModel:
             if chunks:
                 compute += cost.prefill_fixed_s + copies * _prefill_attention(cost, chunks)
         host = self.host.step_s + (seqs + copies * len(chunks)) * self.host.sequence_s
-        if self._is_launched(tokens):
+        # The host launches each kernel: without CUDA graphs, or beyond the largest one.
+        if self.is_eager or (self.capture_sizes and tokens > self.capture_sizes[-1]):
             launches = self.layers * self.host.launch_layer_s
             host += max(0.0, launches - memory - compute - communication)
         scale = self.kernel_scale
@@ -230,36 +232,26 @@ class StepModel:
             read_s += spec.drafts * spec.draft.bandwidth_floor_s(context_tokens)
         return read_s / self.acceptance
 
-    def _is_launched(self, tokens: float) -> bool:
-        """Whether the host launches each kernel: without CUDA graphs, or beyond the largest one."""
-        largest = self.capture_sizes[-1] if self.capture_sizes else inf
-        return self.is_eager or tokens > largest
-
     def _padded(self, tokens: float) -> float:
         """A decode batch runs as the next larger captured CUDA graph, where there is one."""
         at = bisect_left(self.capture_sizes, tokens)
         return self.capture_sizes[at] if at < len(self.capture_sizes) else tokens
 
-    def _tokens(self, tokens: float) -> tuple[float, float, float]:
-        known = self._by_tokens.get(tokens)
-        if known is None:
-            known = self._by_tokens[tokens] = self._layers(tokens)
-        return known
-
     def _samples(self, samples: float) -> KernelTime:
-        known = self._by_samples.get(samples)
-        if known is None:
-            known = self._by_samples[samples] = self.output.time(samples)
+        """Seconds of the output projection, remembered."""
+        known = self._by_samples[samples] = self.output.time(samples)
         return known
 
     def _layers(self, tokens: float) -> tuple[float, float, float]:
-        """(memory, compute, communication) seconds of everything that depends on tokens alone."""
+        """(memory, compute, communication) seconds of all that depends on tokens alone, remembered."""
         times = [gemm.time(tokens) for gemm in self.gemms]
         if self.experts is not None:
             times.append(kernels.mixture(self.experts, tokens))
         communication = kernels.all_reduce(self.collectives, tokens) if self.collectives else 0.0
-        memory = sum(time.seconds for time in times if time.is_memory_bound)
-        return memory, sum(time.seconds for time in times) - memory, communication
+        memory = sum([seconds for seconds, is_memory_bound in times if is_memory_bound])
+        compute = sum([seconds for seconds, _ in times]) - memory
+        known = self._by_tokens[tokens] = memory, compute, communication
+        return known
 
 
 def _drafted(
@@ -289,7 +281,8 @@ def _decode_attention(
     if cost.window is not None:
         context_tokens = min(context_tokens, seqs * cost.window)
     token_s, pair_s = cost.decode_token_s, queries * cost.decode_pair_s
-    token_s = max(token_s, pair_s)
+    if pair_s > token_s:
+        token_s = pair_s
     return cost.decode_fixed_s + seqs * cost.decode_sequence_s + context_tokens * token_s
 
 
