@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 from scheduler_reader.capacity.constants import table, value_at
 from scheduler_reader.knowledge.gpus import Gpu
@@ -16,8 +15,7 @@ from scheduler_reader.value import Known, Unknown
 DTYPE_BYTES = {"float32": 4, "float": 4, "bfloat16": 2, "float16": 2, "half": 2}
 
 
-@dataclass(frozen=True, slots=True)
-class CapacityInputs:
+class CapacityInputs(NamedTuple):
     """One engine's memory-relevant settings.  Token counts and bytes; `None`: not set."""
 
     release: Release
@@ -62,7 +60,7 @@ class CapacityInputs:
     used_bytes: float = 0.0  # of each GPU, by other processes when the engine starts
 
     def changed(self, **changes: Any) -> CapacityInputs:
-        return replace(self, **changes)
+        return self._replace(**changes)
 
 
 class MissingFactError(Exception):

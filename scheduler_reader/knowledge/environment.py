@@ -6,9 +6,8 @@ only; of a release between two that were read and differ nothing is said.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import cache
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 from packaging.version import Version
 
@@ -16,8 +15,7 @@ from scheduler_reader.data import documents, json_file
 from scheduler_reader.knowledge.versions import Release
 
 
-@dataclass(frozen=True, slots=True)
-class UnreadReason:
+class UnreadReason(NamedTuple):
     """Why a release does not read a variable that others do.
 
     `release` is the last that reads it (`gone`), or the first (`not_yet`), as far as was looked.

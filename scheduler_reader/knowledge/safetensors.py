@@ -8,10 +8,9 @@ from __future__ import annotations
 
 import json
 import re
-from dataclasses import dataclass
 from math import prod
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from scheduler_reader.errors import InputError
 from scheduler_reader.value import Origin
@@ -26,8 +25,7 @@ DRAFT = re.compile(r"(^|\.)mtp\w*\.")
 LAYER = re.compile(r"(?:^|\.)layers\.(\d+)\.")
 
 
-@dataclass(frozen=True, slots=True)
-class StoredWeights:
+class StoredWeights(NamedTuple):
     """Bytes of a checkpoint's tensors as a 16-bit engine keeps them, all ranks together."""
 
     decoder_bytes: int

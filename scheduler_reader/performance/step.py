@@ -11,7 +11,6 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
-from math import inf
 from typing import NamedTuple
 
 from scheduler_reader.capacity.constants import Spread
@@ -280,9 +279,7 @@ def _decode_attention(
 ) -> float:
     if cost.window is not None:
         context_tokens = min(context_tokens, seqs * cost.window)
-    token_s, pair_s = cost.decode_token_s, queries * cost.decode_pair_s
-    if pair_s > token_s:
-        token_s = pair_s
+    token_s = max(cost.decode_token_s, queries * cost.decode_pair_s)
     return cost.decode_fixed_s + seqs * cost.decode_sequence_s + context_tokens * token_s
 
 
