@@ -22,6 +22,7 @@ from scheduler_reader.resolve.engine import ResolvedEngine
 from scheduler_reader.value import Known, Origin, Unknown, Value
 
 ORIGIN = Origin("derived", "observed metrics")
+# Where a sign begins: set by judgement, as no source measures them; tests/diagnosis has each of them.
 FULL = 0.9  # of the KV blocks; the rest is what a request about to be admitted asks for
 PREEMPTED = 0.05  # preemptions a request
 SEATED = 0.95  # of max_num_seqs
@@ -91,7 +92,7 @@ def _verdict(sign: Sign, predicted: Value[Bottleneck], observation: Observation)
     if isinstance(predicted, Known):
         said = predicted.value
         contradicted = (f"predicted was {said.kind}; what was observed decides",)
-        evidence += said.evidence if said.kind == sign.kind else contradicted
+        evidence += _as_predicted(said) if said.kind == sign.kind else contradicted
     lifted = predicted.value.lifted if isinstance(predicted, Known) else ()
     confidence: Confidence = "medium" if observation.missing else "high"
     evidence += _rests(observation)
@@ -117,7 +118,13 @@ def _supported(seen: Seen, predicted: Bottleneck) -> Bottleneck:
 
 
 def _resting(seen: Seen, predicted: Bottleneck) -> Bottleneck:
-    return replace(predicted, evidence=(*predicted.evidence, *_rests(seen.observation)))
+    evidence = (*_as_predicted(predicted), *_rests(seen.observation))
+    return replace(predicted, evidence=evidence)
+
+
+def _as_predicted(said: Bottleneck) -> tuple[str, ...]:
+    """Its sentences, told from what was observed."""
+    return tuple(f"predicted: {sentence}" for sentence in said.evidence)
 
 
 def _rests(observation: Observation) -> tuple[str, ...]:
