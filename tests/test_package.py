@@ -1,4 +1,4 @@
-"""The wheel stands alone: built from the checkout, unpacked elsewhere, run outside the checkout."""
+"""Sdist and wheel stand alone: built, unpacked elsewhere, run outside the checkout."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import json
 import os
 import subprocess
 import sys
+import tarfile
 import zipfile
 from pathlib import Path
 
@@ -14,14 +15,34 @@ import pytest
 ROOT = Path(__file__).resolve().parent.parent
 
 
+def build(kind: str, source: Path, out: Path) -> Path:
+    """The one file that hatchling makes of a source tree."""
+    command = [sys.executable, "-m", "hatchling", "build", "-t", kind, "-d", str(out)]
+    subprocess.run(command, cwd=source, check=True, capture_output=True)
+    (built,) = out.iterdir()
+    return built
+
+
 @pytest.fixture(scope="module")
-def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def unpacked(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The source tree that the sdist holds."""
+    folder = tmp_path_factory.mktemp("sdist")
+    with tarfile.open(build("sdist", ROOT, folder / "built")) as archive:
+        archive.extractall(folder / "tree", filter="data")
+    (tree,) = (folder / "tree").iterdir()
+    return tree
+
+
+@pytest.fixture(scope="module")
+def wheel(unpacked: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A wheel made from the sdist alone."""
+    return build("wheel", unpacked, tmp_path_factory.mktemp("wheel"))
+
+
+@pytest.fixture(scope="module")
+def installed(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The files of the wheel, as `pip install --target` lays them."""
-    out = tmp_path_factory.mktemp("wheel")
-    command = [sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", str(out)]
-    subprocess.run(command, cwd=ROOT, check=True, capture_output=True)
-    (wheel,) = out.glob("*.whl")
-    target = out / "site"
+    target = tmp_path_factory.mktemp("installed") / "site"
     with zipfile.ZipFile(wheel) as archive:
         archive.extractall(target)
     return target
@@ -37,6 +58,19 @@ def run(installed: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
         capture_output=True,
         text=True,
     )
+
+
+def test_the_sdist_has_every_file_of_the_checkout(unpacked: Path) -> None:
+    if not (ROOT / ".git").exists():
+        pytest.skip("not a checkout")
+    listed = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, check=True, capture_output=True)
+    tracked = {path for path in listed.stdout.decode().split("\0") if (ROOT / path).is_file()}
+    held = {path.relative_to(unpacked).as_posix() for path in unpacked.rglob("*") if path.is_file()}
+    assert tracked - held == set()
+
+
+def test_sdist_and_checkout_make_the_same_wheel(wheel: Path, tmp_path: Path) -> None:
+    assert build("wheel", ROOT, tmp_path / "built").read_bytes() == wheel.read_bytes()
 
 
 def test_only_the_package_is_installed(installed: Path) -> None:
