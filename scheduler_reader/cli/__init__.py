@@ -6,6 +6,7 @@ settings, 3 an input could not be read, 4 --require-facts and a fact is missing,
 
 from __future__ import annotations
 
+import atexit
 import gc
 import os
 import sys
@@ -13,7 +14,7 @@ from collections.abc import Sequence
 
 INTERNAL_ERROR = 70
 INTERRUPTED = 130
-OBJECTS_OF_A_START = 50_000  # all of them stay, and the default of 700 searches them 60 times
+OBJECTS_OF_A_DIAGNOSIS = 200_000  # nearly all stay, and the default of 700 searches them 60 times
 
 
 def main(argv: Sequence[str] | None = None) -> None:
@@ -22,7 +23,8 @@ def main(argv: Sequence[str] | None = None) -> None:
     What follows the first `--` is a vLLM command line, which a parser of ours could not tell from
     file names, so it is cut off first and handed over as the context object.
     """
-    gc.set_threshold(OBJECTS_OF_A_START)
+    gc.set_threshold(OBJECTS_OF_A_DIAGNOSIS)
+    atexit.register(gc.freeze)  # the process's end frees all anyway, without a search for cycles
     from scheduler_reader.cli.app import application
     from scheduler_reader.cli.messages import tell
     from scheduler_reader.errors import SchedReaderError
