@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from enum import StrEnum
-from typing import Annotated
-
 import typer
 
 from scheduler_reader.cli import options
@@ -12,27 +9,18 @@ from scheduler_reader.cli.groups import Load, Target, takes_groups
 from scheduler_reader.cli.inputs import read_inputs
 from scheduler_reader.cli.messages import tell
 from scheduler_reader.cli.output import FINDINGS, UNREADABLE
-
-
-class Format(StrEnum):
-    terminal = "terminal"
-    json = "json"
+from scheduler_reader.cli.plain_options import Configs, FormatOption, PlainFormat
 
 
 @takes_groups
 def budgets(
     context: typer.Context,
-    configs: Annotated[
-        list[str] | None,
-        typer.Argument(metavar="CONFIG...", help="Files to read; - is stdin.", show_default=False),
-    ] = None,
+    configs: Configs = None,
     *,
     vllm_version: options.VllmVersion = None,
     target: Target,
     load: Load,
-    format: Annotated[
-        Format, typer.Option("--format", help="What stdout gets.", rich_help_panel=options.OUTPUT)
-    ] = Format.terminal,
+    format: FormatOption = PlainFormat.terminal,
 ) -> None:
     """Compare token budgets: KV blocks left, length of a full step, TTFT, ITL, tokens/s, goodput.
 
@@ -48,7 +36,7 @@ def budgets(
     stated = target.read(context, vllm_version)
     workload, slo = load.read() or DEFAULT_WORKLOAD, load.slo()
     files, unreadable = read_inputs(configs or [], context.obj)
-    engines = [engine for file in files for engine in file.engines if not engine.is_unreadable]
+    engines = [engine for file in files for engine in file.readable]
     stated = target.fetched(stated, engines)
     tables: list[BudgetTable] = []
     missing = []
@@ -58,7 +46,7 @@ def budgets(
             missing.append(f"{parsed.origin}: no budgets to compare: {found.reason}")
         else:
             tables.append(found.value)
-    if format is Format.json:
+    if format is PlainFormat.json:
         from scheduler_reader.report import budgets as report
 
         typer.echo(report.render(tables), nl=False)

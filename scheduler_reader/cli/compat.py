@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-from enum import StrEnum
 from typing import Annotated
 
 import typer
 
-from scheduler_reader.cli.messages import tell
 from scheduler_reader.cli.output import FINDINGS
+from scheduler_reader.cli.plain_options import (
+    FormatOption,
+    PlainFormat,
+    ReleaseOption,
+    stated_release,
+)
 from scheduler_reader.errors import UsageError
-
-
-class Format(StrEnum):
-    terminal = "terminal"
-    json = "json"
 
 
 def compat(
@@ -29,14 +28,11 @@ def compat(
         str | None,
         typer.Option("--with", metavar="A,B,…", help="Whether these all go together."),
     ] = None,
-    vllm_version: Annotated[
-        str | None,
-        typer.Option("--vllm-version", metavar="V", help="The release; newest if unsaid."),
-    ] = None,
+    vllm_version: ReleaseOption = None,
     gpu: Annotated[
         str | None, typer.Option("--gpu", metavar="NAME", help="With --with: on this GPU.")
     ] = None,
-    format: Annotated[Format, typer.Option("--format", help="What stdout gets.")] = Format.terminal,
+    format: FormatOption = PlainFormat.terminal,
 ) -> None:
     """Show which features exclude each other in a release, since or until when, and why.
 
@@ -47,11 +43,8 @@ def compat(
     from scheduler_reader.compat import answers
     from scheduler_reader.compat.features import find_feature
     from scheduler_reader.knowledge.gpus import find_gpu
-    from scheduler_reader.knowledge.versions import find_release, latest
 
-    release = find_release(vllm_version) if vllm_version else latest()
-    if release.assumption:
-        tell(release.assumption)
+    release = stated_release(vllm_version)
     asked = [find_feature(word) for word in features or []]
     if together is not None:
         words = [word for word in together.split(",") if word.strip()]
@@ -63,7 +56,7 @@ def compat(
         raise UsageError("--gpu belongs to --with; without it all hardware is shown")
     else:
         answer = answers.about(asked, release) if asked else answers.whole_matrix(release)
-    if format is Format.json:
+    if format is PlainFormat.json:
         from scheduler_reader.report import compat as report
 
         typer.echo(report.render(answer), nl=False)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Annotated
 
 import typer
 
@@ -21,15 +20,13 @@ from scheduler_reader.cli.groups import (
 from scheduler_reader.cli.inputs import read_inputs
 from scheduler_reader.cli.messages import tell
 from scheduler_reader.cli.output import exit_code, write_reports
+from scheduler_reader.cli.plain_options import Configs
 
 
 @takes_groups
 def diagnose(
     context: typer.Context,
-    configs: Annotated[
-        list[str] | None,
-        typer.Argument(metavar="CONFIG...", help="Files to read; - is stdin.", show_default=False),
-    ] = None,
+    configs: Configs = None,
     *,
     vllm_version: options.VllmVersion = None,
     target: Target,

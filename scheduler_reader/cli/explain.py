@@ -5,19 +5,14 @@ A flag may be written as it is typed (`--max-num-seqs`), so options that are not
 
 from __future__ import annotations
 
-from enum import StrEnum
 from typing import Annotated
 
 import typer
 
 from scheduler_reader.cli.conversion import Command
+from scheduler_reader.cli.plain_options import FormatOption, PlainFormat
 
 app = typer.Typer(add_completion=False)
-
-
-class Format(StrEnum):
-    terminal = "terminal"
-    json = "json"
 
 
 @app.command("explain", cls=Command, context_settings={"ignore_unknown_options": True})
@@ -30,7 +25,7 @@ def explain(
             show_default=False,
         ),
     ],
-    format: Annotated[Format, typer.Option("--format", help="What stdout gets.")] = Format.terminal,
+    format: FormatOption = PlainFormat.terminal,
 ) -> None:
     """Explain a rule, a flag (what it controls, its default by release and hardware) or a term.
 
@@ -43,7 +38,7 @@ def explain(
     from scheduler_reader.explain.lookup import explain as look_up
 
     found = look_up(word)
-    if format is Format.json:
+    if format is PlainFormat.json:
         from scheduler_reader.report import explain as report
 
         typer.echo(report.render(found), nl=False)

@@ -3,24 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from enum import StrEnum
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from scheduler_reader.cli.plain_options import FormatOption, PlainFormat
 from scheduler_reader.errors import UsageError
 
 if TYPE_CHECKING:
     from scheduler_reader.workload import Lengths
 
 LAWS = "normal:MEAN,STD, lognormal:MEAN,STD, uniform:LOW,HIGH, a number, or a trace file"
-
-
-class Format(StrEnum):
-    terminal = "terminal"
-    json = "json"
 
 
 def fragmentation(
@@ -45,7 +40,7 @@ def fragmentation(
         int, typer.Option("--block-size", min=1, help="Tokens of a KV block.")
     ] = 16,
     seed: Annotated[int, typer.Option("--seed", help="Of the draws.")] = 0,
-    format: Annotated[Format, typer.Option("--format", help="What stdout gets.")] = Format.terminal,
+    format: FormatOption = PlainFormat.terminal,
 ) -> None:
     """Compare contiguous KV reservation with blocks: how much stays empty, by formula and counted.
 
@@ -64,7 +59,7 @@ def fragmentation(
     else:
         drawn = islice(_drawn(lengths, seed), requests)
     found = count(drawn, max_model_len, block_size)
-    if format is Format.json:
+    if format is PlainFormat.json:
         from scheduler_reader.report import fragmentation as report
 
         typer.echo(report.render(found), nl=False)

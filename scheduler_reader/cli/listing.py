@@ -5,20 +5,17 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from dataclasses import asdict
-from enum import StrEnum
-from typing import Annotated, Any
+from typing import Any
 
 import typer
 
-from scheduler_reader.cli.messages import tell
+from scheduler_reader.cli.plain_options import (
+    FormatOption,
+    PlainFormat,
+    ReleaseOption,
+    stated_release,
+)
 
-
-class Format(StrEnum):
-    terminal = "terminal"
-    json = "json"
-
-
-FormatOption = Annotated[Format, typer.Option("--format", help="What stdout gets.")]
 app = typer.Typer(
     name="list",
     help="""What is known: GPUs, models, vLLM releases, flags, rules, workloads, quoted figures.
@@ -30,11 +27,11 @@ app = typer.Typer(
 
 
 @app.command()
-def versions(format: FormatOption = Format.terminal) -> None:
+def versions(format: FormatOption = PlainFormat.terminal) -> None:
     """The vLLM releases whose behaviour is known."""
     from scheduler_reader.knowledge.versions import releases
 
-    if format is Format.json:
+    if format is PlainFormat.json:
         _print_json({"versions": list(releases())})
     else:
         typer.echo("\n".join(releases()))
@@ -42,21 +39,15 @@ def versions(format: FormatOption = Format.terminal) -> None:
 
 @app.command()
 def flags(
-    vllm_version: Annotated[
-        str | None,
-        typer.Option("--vllm-version", metavar="V", help="The release; newest if unsaid."),
-    ] = None,
-    format: FormatOption = Format.terminal,
+    vllm_version: ReleaseOption = None,
+    format: FormatOption = PlainFormat.terminal,
 ) -> None:
     """The flag table of a release, as `vllm serve` of that release parses it."""
     from scheduler_reader.knowledge.flags import flag_table
-    from scheduler_reader.knowledge.versions import find_release, latest
 
-    release = find_release(vllm_version) if vllm_version else latest()
-    if release.assumption:
-        tell(release.assumption)
+    release = stated_release(vllm_version)
     table = flag_table(release)
-    if format is Format.json:
+    if format is PlainFormat.json:
         _print_json({"vllm_version": release.name, "flags": table.to_json()})
         return
     rows = [
@@ -67,12 +58,12 @@ def flags(
 
 
 @app.command()
-def gpus(format: FormatOption = Format.terminal) -> None:
+def gpus(format: FormatOption = PlainFormat.terminal) -> None:
     """The GPU catalogue."""
     from scheduler_reader.knowledge.gpus import all_gpus
 
     known = all_gpus()
-    if format is Format.json:
+    if format is PlainFormat.json:
         _print_json({"gpus": [asdict(gpu) for gpu in known]})
         return
     rows = [
@@ -89,12 +80,12 @@ def gpus(format: FormatOption = Format.terminal) -> None:
 
 
 @app.command()
-def models(format: FormatOption = Format.terminal) -> None:
+def models(format: FormatOption = PlainFormat.terminal) -> None:
     """The model catalogue.  A local config.json always works: --model-config."""
     from scheduler_reader.knowledge.models import all_models
 
     known = all_models()
-    if format is Format.json:
+    if format is PlainFormat.json:
         _print_json({"models": [asdict(model) for model in known]})
         return
     rows = [
@@ -111,12 +102,12 @@ def models(format: FormatOption = Format.terminal) -> None:
 
 
 @app.command()
-def rules(format: FormatOption = Format.terminal) -> None:
+def rules(format: FormatOption = PlainFormat.terminal) -> None:
     """The rules, with severity and the vLLM versions they hold for."""
     from scheduler_reader.rule_engine import all_rules
 
     known = all_rules()
-    if format is Format.json:
+    if format is PlainFormat.json:
         _print_json(
             {
                 "rules": [
@@ -137,12 +128,12 @@ def rules(format: FormatOption = Format.terminal) -> None:
 
 
 @app.command()
-def workloads(format: FormatOption = Format.terminal) -> None:
+def workloads(format: FormatOption = PlainFormat.terminal) -> None:
     """The workload presets for --workload."""
     from scheduler_reader.workload import presets
 
     known = presets()
-    if format is Format.json:
+    if format is PlainFormat.json:
         _print_json({"workloads": [load.as_file() for load in known]})
         return
     rows = [
@@ -153,12 +144,12 @@ def workloads(format: FormatOption = Format.terminal) -> None:
 
 
 @app.command()
-def claims(format: FormatOption = Format.terminal) -> None:
+def claims(format: FormatOption = PlainFormat.terminal) -> None:
     """Figures that are quoted everywhere; `explain NAME` checks one."""
     from scheduler_reader.claims.claim import all_claims
 
     known = all_claims()
-    if format is Format.json:
+    if format is PlainFormat.json:
         entries = [
             {"name": one.name, "says": one.says, "at_least": one.least, "at_most": one.most}
             for one in known

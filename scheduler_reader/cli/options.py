@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from scheduler_reader.cli.plain_options import OUTPUT
 from scheduler_reader.report import formats
 
 TARGET = "What is read"
 LOAD = "Workload and objectives"
-OUTPUT = "Output"
 OBSERVED = "What was observed"
 
 VllmVersion = Annotated[

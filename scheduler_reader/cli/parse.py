@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from enum import StrEnum
 from typing import Annotated
 
 import typer
@@ -11,12 +10,8 @@ import typer
 from scheduler_reader.cli.inputs import read_inputs
 from scheduler_reader.cli.messages import tell
 from scheduler_reader.cli.output import UNREADABLE
+from scheduler_reader.cli.plain_options import FormatOption, PlainFormat
 from scheduler_reader.privacy import masked, secrets_of_files
-
-
-class Format(StrEnum):
-    terminal = "terminal"
-    json = "json"
 
 
 def parse(
@@ -25,7 +20,7 @@ def parse(
         list[str] | None,
         typer.Argument(metavar="FILE...", help="Files to read; - is stdin.", show_default=False),
     ] = None,
-    format: Annotated[Format, typer.Option("--format", help="What stdout gets.")] = Format.terminal,
+    format: FormatOption = PlainFormat.terminal,
 ) -> None:
     """Show what was read: engines with model, typed flags, environment, and what could not be resolved.
 
@@ -35,7 +30,7 @@ def parse(
 
     parsed, unreadable = read_inputs(files or [], context.obj)
     report, secrets = to_json(parsed), secrets_of_files(parsed)
-    if format is Format.json:
+    if format is PlainFormat.json:
         known = {file["path"] for file in report["files"]}
         report["files"] += [
             {

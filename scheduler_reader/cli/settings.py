@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import json
-from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
+from scheduler_reader.cli.plain_options import FormatOption, PlainFormat
 from scheduler_reader.errors import InputError
 from scheduler_reader.settings import KEYS, Settings, find_settings
 
@@ -20,11 +20,6 @@ app = typer.Typer(
     """,
     add_completion=False,
 )
-
-
-class Format(StrEnum):
-    terminal = "terminal"
-    json = "json"
 
 
 @app.callback()
@@ -48,7 +43,7 @@ def show(
             "--profile", metavar="NAME", help=r"With \[profile.NAME] over the other settings."
         ),
     ] = None,
-    format: Annotated[Format, typer.Option("--format", help="What stdout gets.")] = Format.terminal,
+    format: FormatOption = PlainFormat.terminal,
 ) -> None:
     """Show every setting that holds for a file or folder, with its place or what is taken instead."""
     read = file or Path()
@@ -57,7 +52,7 @@ def show(
     found = find_settings(read if read.is_dir() else read.parent, profile)
     rows = [_row(key, found) for key in KEYS]
     path = None if found is None else str(found.path)
-    if format is Format.json:
+    if format is PlainFormat.json:
         document = {
             "file": path,
             "profile": profile,

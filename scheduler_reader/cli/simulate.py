@@ -11,19 +11,18 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from scheduler_reader.cli import options
+from scheduler_reader.cli import INTERRUPTED, options
 from scheduler_reader.cli.groups import Load, Target, takes_groups
 from scheduler_reader.cli.inputs import read_inputs
 from scheduler_reader.cli.messages import tell
 from scheduler_reader.cli.output import FINDINGS, UNREADABLE, replace_file
+from scheduler_reader.cli.plain_options import Configs, stated_release
 from scheduler_reader.errors import InputError, UsageError
-from scheduler_reader.knowledge.versions import Release, find_release, latest
+from scheduler_reader.knowledge.versions import Release
 
 if TYPE_CHECKING:
     from scheduler_reader.report.simulation.simulated import Simulated
     from scheduler_reader.simulate.study import Study
-
-INTERRUPTED = 130
 
 
 class Format(StrEnum):
@@ -43,10 +42,7 @@ class Modes(StrEnum):
 @takes_groups
 def simulate(
     context: typer.Context,
-    configs: Annotated[
-        list[str] | None,
-        typer.Argument(metavar="CONFIG...", help="Files to read; - is stdin.", show_default=False),
-    ] = None,
+    configs: Configs = None,
     *,
     vllm_version: options.VllmVersion = None,
     target: Target,
@@ -213,9 +209,7 @@ def _replay(case: str, vllm_version: str | None) -> str:
     from scheduler_reader.simulate.case import read_case
     from scheduler_reader.simulate.steps import replay
 
-    release = find_release(vllm_version) if vllm_version else latest()
-    if release.assumption:
-        tell(release.assumption)
+    release = stated_release(vllm_version)
     trace = replay(read_case(_text(case), release), Release(release.name))
     return json.dumps({"steps": trace.steps, "stalled": trace.is_stalled})
 

@@ -13,6 +13,7 @@ from scheduler_reader.cli.groups import Load, RuleChoice, Target, read_request, 
 from scheduler_reader.cli.inputs import read_inputs
 from scheduler_reader.cli.messages import tell
 from scheduler_reader.cli.output import UNREADABLE, replace_file
+from scheduler_reader.cli.plain_options import stated_release
 from scheduler_reader.errors import UsageError
 
 if TYPE_CHECKING:
@@ -67,7 +68,6 @@ def skill(
     """
     if output is not None and folder is not None:
         raise UsageError("--output is the single file, --folder the folder: give one of them")
-    from scheduler_reader.knowledge.versions import find_release, latest
     from scheduler_reader.pipeline import assess
     from scheduler_reader.report.skill import document
 
@@ -85,9 +85,7 @@ def skill(
         tell(bad.message)
     if unreadable:
         raise typer.Exit(UNREADABLE)
-    release = find_release(vllm_version) if vllm_version else latest()
-    if assessments:
-        release = assessments[0].engine.release
+    release = assessments[0].engine.release if assessments else stated_release(vllm_version)
     if folder is not None:
         _write_folder(folder, document.folder(release, assessments))
         return

@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Sequence
 from dataclasses import replace
-from difflib import unified_diff
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, NamedTuple
 
 import typer
 
-from scheduler_reader.cli import options
+from scheduler_reader.cli import INTERRUPTED, options
+from scheduler_reader.cli.edited_file import EditedFile
 from scheduler_reader.cli.groups import Load, Target, read_request, takes_groups
 from scheduler_reader.cli.inputs import read_inputs
 from scheduler_reader.cli.messages import tell
-from scheduler_reader.cli.output import FINDINGS, UNREADABLE, replace_file
+from scheduler_reader.cli.output import FINDINGS, UNREADABLE
+from scheduler_reader.cli.plain_options import Configs, FormatOption, PlainFormat
 from scheduler_reader.errors import UsageError
 from scheduler_reader.report.unreadable import Unreadable
 from scheduler_reader.report.wording import command_options, workload_text
@@ -29,12 +29,6 @@ if TYPE_CHECKING:
     from scheduler_reader.tune.tuner import Wishes
 
 SEARCH = "Search"
-INTERRUPTED = 130
-
-
-class Format(StrEnum):
-    terminal = "terminal"
-    json = "json"
 
 
 class Aim(StrEnum):
@@ -56,10 +50,7 @@ class Backend(StrEnum):
 @takes_groups
 def tune(
     context: typer.Context,
-    configs: Annotated[
-        list[str] | None,
-        typer.Argument(metavar="CONFIG...", help="Files to read; - is stdin.", show_default=False),
-    ] = None,
+    configs: Configs = None,
     *,
     vllm_version: options.VllmVersion = None,
     target: Target,
@@ -143,9 +134,7 @@ def tune(
             rich_help_panel=options.OUTPUT,
         ),
     ] = None,
-    format: Annotated[
-        Format, typer.Option("--format", help="What stdout gets.", rich_help_panel=options.OUTPUT)
-    ] = Format.terminal,
+    format: FormatOption = PlainFormat.terminal,
 ) -> None:
     """Search the scheduler's settings: what to change, in which order, and what each change gains.
 
@@ -169,7 +158,7 @@ def tune(
     if wishes.aim is objective.Aim.goodput and not request.slo.is_set:
         raise UsageError("--for goodput needs an SLO: --slo-ttft-ms, --slo-itl-ms or --slo-tpot-ms")
     files, unreadable = read_inputs(configs or [], context.obj)
-    engines = [engine for file in files for engine in file.engines if not engine.is_unreadable]
+    engines = [engine for file in files for engine in file.readable]
     request = replace(request, target=target.fetched(request.target, engines))
     if plot is not None and len(engines) > 1:
         raise UsageError(f"--plot shows one engine; here are {len(engines)}")
@@ -195,12 +184,10 @@ class _Pool(NamedTuple):
 
 
 class _Edit(NamedTuple):
-    """A file before and after, and what could not be changed in it, by engine."""
+    """A file with its new text, and what could not be changed in it, by engine."""
 
-    path: Path
-    before: str
+    file: EditedFile
     after: str
-    mark: str  # the byte order mark, where the file has one
     left: Left
 
 
@@ -239,32 +226,25 @@ def _edit(file: ParsedFile, results: Sequence[Tuned]) -> _Edit:
     """The changes of every engine made in the text of the file."""
     from scheduler_reader.tune.edit import edited
 
-    path = Path(file.path)
-    content = path.read_bytes()
-    mark = "\ufeff" if content.startswith(b"\xef\xbb\xbf") else ""
-    before = after = content.decode("utf-8-sig")
-    left = {}
+    before = EditedFile.read(Path(file.path))
+    after, left = before.text, {}
     for i, tuned in enumerate(results):
         number = file.engines.index(tuned.case.parsed)
         changes = [step.set for step in tuned.steps]
         after, left[i] = edited(after, file.path, number, changes, tuned.case.release)
-    return _Edit(path, before, after, mark, left)
+    return _Edit(before, after, left)
 
 
 def _write(edit: _Edit, target: Path | None, *, is_shown: bool) -> None:
     """Print the difference, or write the new text: whole or not at all."""
     if is_shown:
-        lines = (edit.before.splitlines(keepends=True), edit.after.splitlines(keepends=True))
-        sys.stdout.writelines(unified_diff(*lines, str(edit.path), str(target or edit.path)))
+        edit.file.show_difference(edit.after, target)
     if target is not None:
-        whole = target.resolve()
-        mode = (whole if whole.exists() else edit.path).stat().st_mode
-        replace_file(whole, edit.mark + edit.after)
-        whole.chmod(mode)
+        edit.file.write(edit.after, target)
     for changes in edit.left.values():
         for change, reason in changes:
             options = "  ".join(command_options(change))
-            tell(f"{edit.path}: {options} is not in the file: {reason}")
+            tell(f"{edit.file.path}: {options} is not in the file: {reason}")
 
 
 def _draw(path: Path, tuned: Tuned) -> None:
@@ -277,9 +257,9 @@ def _draw(path: Path, tuned: Tuned) -> None:
 
 
 def _print(
-    results: Sequence[Tuned], unreadable: Sequence[Unreadable], left: Left, format: Format
+    results: Sequence[Tuned], unreadable: Sequence[Unreadable], left: Left, format: PlainFormat
 ) -> None:
-    if format is Format.json:
+    if format is PlainFormat.json:
         from scheduler_reader.report.tuning.json import render
 
         typer.echo(render(results, unreadable, left), nl=False)

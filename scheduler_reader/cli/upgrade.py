@@ -2,32 +2,26 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Sequence
 from dataclasses import replace
-from difflib import unified_diff
-from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from scheduler_reader.cli.edited_file import EditedFile
 from scheduler_reader.cli.groups import Load, Target, read_request, takes_groups
 from scheduler_reader.cli.inputs import read_inputs
 from scheduler_reader.cli.messages import tell
-from scheduler_reader.cli.output import FINDINGS, UNREADABLE, replace_file
+from scheduler_reader.cli.output import FINDINGS, UNREADABLE
+from scheduler_reader.cli.plain_options import FormatOption, PlainFormat, stated_release
 from scheduler_reader.errors import UsageError
-from scheduler_reader.knowledge.versions import Release, find_release, latest
+from scheduler_reader.knowledge.versions import Release, find_release
 from scheduler_reader.report.unreadable import Unreadable
 
 if TYPE_CHECKING:
     from scheduler_reader.upgrade.changes import Upgrade
     from scheduler_reader.upgrade.rewrite import Rewrite, Rewritten
-
-
-class Format(StrEnum):
-    terminal = "terminal"
-    json = "json"
 
 
 @takes_groups
@@ -54,7 +48,7 @@ def upgrade(
     diff: Annotated[
         bool, typer.Option("--diff", help="Print what --fix would change, and write nothing.")
     ] = False,
-    format: Annotated[Format, typer.Option("--format", help="What stdout gets.")] = Format.terminal,
+    format: FormatOption = PlainFormat.terminal,
 ) -> None:
     """Say what an upgrade of vLLM changes: flags, defaults that move, refusals, and the effect in numbers.
 
@@ -62,9 +56,7 @@ def upgrade(
     """
     from scheduler_reader.upgrade.engines import upgrades_of
 
-    later = find_release(to_version) if to_version else latest()
-    if later.assumption:
-        tell(later.assumption)
+    later = stated_release(to_version)
     request = read_request(target.read(context), load)
     if (fix or diff) and config in (None, "-"):
         raise UsageError("--fix and --diff need a file: a command line or stdin is none")
@@ -94,18 +86,12 @@ def _rewrite(path: Path, release: Release, earlier: Release | None, is_diff: boo
     """Rewrite the file, or (`is_diff`) print the unified diff and leave the file alone."""
     from scheduler_reader.upgrade.rewrite import rewrite
 
-    content = path.read_bytes()
-    mark = "\ufeff" if content.startswith(b"\xef\xbb\xbf") else ""
-    text = content.decode("utf-8-sig")
-    rewritten = rewrite(text, str(path), release, earlier)
+    file = EditedFile.read(path)
+    rewritten = rewrite(file.text, str(path), release, earlier)
     if is_diff:
-        lines = (text.splitlines(keepends=True), rewritten.text.splitlines(keepends=True))
-        sys.stdout.writelines(unified_diff(*lines, str(path), str(path)))
-    elif rewritten.text != text:
-        target = path.resolve()
-        mode = target.stat().st_mode
-        replace_file(target, mark + rewritten.text)
-        target.chmod(mode)
+        file.show_difference(rewritten.text)
+    elif rewritten.text != file.text:
+        file.write(rewritten.text)
     return rewritten
 
 
@@ -113,9 +99,9 @@ def _print(
     upgrades: Sequence[Upgrade],
     rewrites: Sequence[Rewrite],
     unreadable: Sequence[Unreadable],
-    format: Format,
+    format: PlainFormat,
 ) -> None:
-    if format is Format.json:
+    if format is PlainFormat.json:
         from scheduler_reader.report import upgrade as report
 
         typer.echo(report.render(upgrades, rewrites, unreadable), nl=False)
