@@ -17,6 +17,7 @@ from typing import Any, TypeAlias
 from scheduler_reader.assessment import Assessment, Checked
 from scheduler_reader.errors import InputError, SchedReaderError, UsageError
 from scheduler_reader.observe.observation import observe
+from scheduler_reader.observe.stated import stated_measures
 from scheduler_reader.parse import parse_command, parse_file, parse_text
 from scheduler_reader.parse.source import ParsedEngine, ParsedFile
 from scheduler_reader.pipeline import Request, assess
@@ -62,6 +63,7 @@ def diagnose(
     metrics: Sequence[str] = (),
     bench: Sequence[str] = (),
     startup_log: str | None = None,
+    observed: Mapping[str, float] | None = None,
     select: Sequence[str] = (),
     ignore: Sequence[str] = (),
 ) -> tuple[Assessment, ...]:
@@ -71,7 +73,7 @@ def diagnose(
     with `text` it is only the name that the text goes by.  `workload` is a preset's name, the path
     of a workload file or trace, its content, or a `Workload`; without one the default load is taken
     and the assessment says so.  `metrics`, `bench` and `startup_log` are paths of what was observed
-    (a URL among `metrics` is fetched).  The other arguments are the options of the command line.
+    (a URL among `metrics` is fetched), `observed` figures by name.  The other arguments are the options of the command line.
     Remarks in the file, a baseline and a policy are the gate's, and not applied here.
 
     Raises `InputError` for a file that cannot be read or holds no engine, and `UsageError` for an
@@ -89,7 +91,7 @@ def diagnose(
         workload,
         slo,
         read_selection(select, ignore),
-    ).observing(observe(metrics, bench, startup_log))
+    ).observing(observe(metrics, bench, startup_log, stated=stated_measures(observed or {})))
     return tuple(assess(engine, request) for engine in _engines(config, text))
 
 

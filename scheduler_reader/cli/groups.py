@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, get_type_hints
 
-from scheduler_reader.cli import options
+from scheduler_reader.cli import observed_options, options
 from scheduler_reader.cli.settings_file import origins, table
 from scheduler_reader.errors import UsageError
 from scheduler_reader.workload import Slo, Workload
@@ -122,20 +122,23 @@ class Load(NamedTuple):
 class Observed(NamedTuple):
     """What was measured on the running engine."""
 
-    metrics: options.Metrics = None
-    metrics_interval_s: options.MetricsInterval = None
-    bench: options.BenchFiles = None
-    startup_log: options.StartupLogFile = None
+    metrics: observed_options.Metrics = None
+    metrics_interval_s: observed_options.MetricsInterval = None
+    bench: observed_options.BenchFiles = None
+    startup_log: observed_options.StartupLogFile = None
+    observed: observed_options.ObservedFigures = None
 
     def read(self) -> Observation | None:
         """The observation; None where nothing is given.  A URL is fetched because it is named."""
-        if not (self.metrics or self.bench or self.startup_log):
+        if not (self.metrics or self.bench or self.startup_log or self.observed):
             return None
         from scheduler_reader.observe.observation import observe
+        from scheduler_reader.observe.stated import read_stated
 
         log = None if self.startup_log is None else str(self.startup_log)
         bench = [str(path) for path in self.bench or ()]
-        return observe(self.metrics or (), bench, log, self.metrics_interval_s)
+        stated = read_stated(self.observed or ())
+        return observe(self.metrics or (), bench, log, self.metrics_interval_s, stated)
 
 
 class RuleChoice(NamedTuple):

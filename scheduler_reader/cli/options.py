@@ -13,7 +13,6 @@ from scheduler_reader.report import formats
 
 TARGET = "What is read"
 LOAD = "Workload and objectives"
-OBSERVED = "What was observed"
 
 VllmVersion = Annotated[
     str | None,
@@ -142,43 +141,6 @@ SloTpot = Annotated[
         metavar="MS",
         help="A request's mean gap between tokens.",
         rich_help_panel=LOAD,
-    ),
-]
-Metrics = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--metrics",
-        metavar="FILE|URL",
-        help="The server's /metrics: a file, or a URL to fetch; twice for the time between.",
-        rich_help_panel=OBSERVED,
-    ),
-]
-MetricsInterval = Annotated[
-    float | None,
-    typer.Option(
-        "--metrics-interval-s",
-        min=0.001,
-        metavar="S",
-        help="Seconds between the two, where the files' times do not tell.",
-        rich_help_panel=OBSERVED,
-    ),
-]
-BenchFiles = Annotated[
-    list[Path] | None,
-    typer.Option(
-        "--bench",
-        metavar="FILE",
-        help="Result of vllm bench serve, guidellm or genai-perf.",
-        rich_help_panel=OBSERVED,
-    ),
-]
-StartupLogFile = Annotated[
-    Path | None,
-    typer.Option(
-        "--startup-log",
-        metavar="FILE",
-        help="What the server logged at its start, also one that failed.",
-        rich_help_panel=OBSERVED,
     ),
 ]
 Select = Annotated[

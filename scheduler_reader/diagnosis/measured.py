@@ -137,9 +137,8 @@ def _rests(observation: Observation) -> tuple[str, ...]:
 
 
 def _overload(seen: Seen) -> Sign | None:
-    run = seen.observation.benchmark
     offered, served = seen.get("offered_requests_per_s"), seen.get("requests_per_s")
-    if run is None or not run.is_open_loop or not offered or not served:
+    if not seen.observation.is_open_loop or not offered or not served:
         return None
     ttft_ms, itl_ms = seen.get("ttft_mean_ms"), seen.get("tpot_ms") or seen.get("itl_mean_ms")
     if offered < OVERLOADED * served or ttft_ms is None or (itl_ms and ttft_ms < 20 * itl_ms):

@@ -11,7 +11,13 @@ from typing import Any, NamedTuple
 
 from scheduler_reader.data import documents
 from scheduler_reader.errors import InputError
-from scheduler_reader.observe.measures import Measures, at, number
+from scheduler_reader.observe.measures import (
+    Measures,
+    at,
+    concurrency_of_client,
+    is_open_loop,
+    number,
+)
 from scheduler_reader.observe.text import read_recorded
 from scheduler_reader.value import Known, Origin, Value
 
@@ -30,26 +36,12 @@ class Benchmark(NamedTuple):
     @property
     def is_open_loop(self) -> bool:
         """Whether requests came at a rate, whatever was still running."""
-        offered = self._known("offered_requests_per_s") is not None
-        return offered and not self._is_at_its_cap
+        return is_open_loop(self.measures)
 
     @property
     def concurrency(self) -> float | None:
         """Requests that the client kept open: as stated, else all of them at once."""
-        stated = self._known("offered_concurrency")
-        if stated is None and self._known("offered_requests_per_s") is None:
-            return self._known("offered_requests")
-        return stated
-
-    @property
-    def _is_at_its_cap(self) -> bool:
-        """A rate that is held back by a cap of open requests is a closed loop."""
-        cap, running = self._known("offered_concurrency"), self._known("running_mean")
-        return cap is not None and running is not None and running >= 0.9 * cap
-
-    def _known(self, name: str) -> float | None:
-        value = self.measures.get(name)
-        return value.value if isinstance(value, Known) else None
+        return concurrency_of_client(self.measures)
 
 
 def read_bench(path: str) -> tuple[Benchmark, ...]:

@@ -69,6 +69,25 @@ def known(measures: Measures, name: str) -> float | None:
     return value.value if isinstance(value, Known) else None
 
 
+def is_open_loop(measures: Measures) -> bool:
+    """Whether requests came at a rate, whatever was still running.
+
+    A rate that is held back by a cap of open requests is a closed loop.
+    """
+    if known(measures, "offered_requests_per_s") is None:
+        return False
+    cap, running = known(measures, "offered_concurrency"), known(measures, "running_mean")
+    return cap is None or running is None or running < 0.9 * cap
+
+
+def concurrency_of_client(measures: Measures) -> float | None:
+    """Requests that the client kept open: as stated, else, where it had no rate, all of them."""
+    stated = known(measures, "offered_concurrency")
+    if stated is None and known(measures, "offered_requests_per_s") is None:
+        return known(measures, "offered_requests")
+    return stated
+
+
 def number(value: object) -> float | None:
     """A finite number as float; None for everything else (a bool, a text, infinity)."""
     if isinstance(value, bool) or not isinstance(value, int | float) or not isfinite(value):

@@ -1,7 +1,7 @@
 """What was observed of one running engine: metrics, load generators and a start-up log, joined.
 
-Where two sources measure the same, what is nearer to the user wins: a client's latencies before the
-server's, the server's metrics before lines of its log.
+Where two sources measure the same, what is nearer to the user wins: what the user states before a
+client's latencies, those before the server's, the server's metrics before lines of its log.
 """
 
 from __future__ import annotations
@@ -10,7 +10,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
 
-from scheduler_reader.observe.measures import Measures, known
+from scheduler_reader.observe.measures import (
+    Measures,
+    concurrency_of_client,
+    is_open_loop,
+    known,
+)
 from scheduler_reader.performance.estimate import PerformanceEstimate
 from scheduler_reader.value import Known
 from scheduler_reader.workload import DEFAULT_WORKLOAD, Lengths, Workload
@@ -60,6 +65,11 @@ class Observation:
         return known(self.measures, name)
 
     @property
+    def is_open_loop(self) -> bool:
+        """Whether requests came at a rate, whatever was still running."""
+        return is_open_loop(self.measures)
+
+    @property
     def missing(self) -> tuple[str, ...]:
         """Those of the four metrics of a verdict that nobody measured."""
         return tuple(
@@ -74,13 +84,15 @@ def observe(
     bench: Sequence[str] = (),
     startup_log: str | None = None,
     interval_s: float | None = None,
+    stated: Mapping[str, Known[float]] | None = None,
 ) -> Observation | None:
     """Read all sources; None where none is given.
 
     `metrics`: one page or two, files or URLs (`metrics.read_metrics`).  Of several results of load
-    generators the last run counts.  Raises `InputError` for what cannot be read.
+    generators the last run counts.  `stated`: what the user observed and says (`stated.read_stated`).
+    Raises `InputError` for what cannot be read.
     """
-    if not (metrics or bench or startup_log):
+    if not (metrics or bench or startup_log or stated):
         return None
     measures: dict[str, Known[float]] = {}
     log = page = run = None
@@ -103,15 +115,30 @@ def observe(
         measures |= _only_known(run.measures)
         if len(runs) > 1:
             notes += (f"of {len(runs)} benchmark runs the last one counts",)
+    sources = (*metrics, *bench, *([startup_log] if startup_log else ()))
+    if stated:
+        from scheduler_reader.observe.stated import SOURCE
+
+        measures |= stated
+        sources += (SOURCE,)
+    _per_request(measures)
     return Observation(
         measures=measures,
-        sources=(*metrics, *bench, *([startup_log] if startup_log else ())),
+        sources=sources,
         cache_config=page.cache_config if page else {},
         log=log,
         benchmark=run,
         unread=page.unread if page else (),
         notes=notes,
     )
+
+
+def _per_request(measures: dict[str, Known[float]]) -> None:
+    """Preemptions a request, where their count and that of the requests come from two places."""
+    preempted, finished = measures.get("preemptions"), measures.get("requests")
+    if preempted is not None and finished is not None and finished.value > 0:
+        share = Known(preempted.value / finished.value, preempted.origin)
+        measures.setdefault("preemptions_per_request", share)
 
 
 def _only_known(measures: Measures) -> dict[str, Known[float]]:
@@ -125,14 +152,13 @@ def observed_workload(observation: Observation) -> Workload | None:
         return None
     prompt, output = (Lengths(constant=round(length or 1)) for length in lengths)
     hits = observation.get("prefix_cache_hit_rate") or 0.0
-    run = observation.benchmark
     rate = observation.get("offered_requests_per_s")
     shape = {
         "input_tokens": prompt,
         "output_tokens": output,
         "prefix_cache_hit_rate": min(max(hits, 0.0), 1.0),
     }
-    if run is not None and run.is_open_loop and rate:
+    if observation.is_open_loop and rate:
         count = observation.get("offered_requests") or observation.get("requests")
         return DEFAULT_WORKLOAD.replaced(
             {
@@ -153,7 +179,7 @@ def observed_workload(observation: Observation) -> Workload | None:
 
 def concurrency_of(observation: Observation) -> int | None:
     """Requests that were open at once: as the client kept them, else as the server saw them."""
-    stated = observation.benchmark.concurrency if observation.benchmark else None
+    stated = concurrency_of_client(observation.measures)
     running, waiting = observation.get("running"), observation.get("waiting")
     seen = None if running is None else running + (waiting or 0.0)
     for found in (stated, observation.get("running_mean"), seen):

@@ -74,7 +74,7 @@ class SuppressionIssue:
     origin: Origin
 
 
-NO_OBSERVATION = "no metrics are given (--metrics, --bench, --startup-log)"
+NO_OBSERVATION = "no metrics are given (--metrics, --bench, --startup-log, --observed)"
 
 
 class NotEvaluated(NamedTuple):
