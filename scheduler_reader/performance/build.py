@@ -6,6 +6,7 @@ from dataclasses import replace
 
 from scheduler_reader.knowledge.gpus import Gpu
 from scheduler_reader.knowledge.models import ModelFacts
+from scheduler_reader.performance.drafts import Speculation
 from scheduler_reader.performance.efficiency import Efficiency, efficiency_of
 from scheduler_reader.performance.host import (
     frontend_seconds,
@@ -32,7 +33,7 @@ from scheduler_reader.performance.shapes import (
     routed_experts,
 )
 from scheduler_reader.performance.speculation import Drafting, drafting
-from scheduler_reader.performance.step import AttentionCost, Speculation, StepModel
+from scheduler_reader.performance.step import AttentionCost, StepModel
 from scheduler_reader.resolve.engine import ResolvedEngine
 from scheduler_reader.value import Known, Origin, Unknown, Value
 
@@ -67,14 +68,14 @@ def build_step_model(engine: ResolvedEngine) -> Value[StepModel]:
 def _speculation(
     engine: ResolvedEngine, gpu: Gpu, parallel: Parallelism, drafts: Drafting
 ) -> Speculation:
-    """A pass of the draft is a step of its model, with a host time of its own."""
+    """A pass of the draft is a step of its model; its host time stands in `Speculation`."""
     draft = None
     if drafts.facts is not None:
         draft = _build(engine, drafts.facts, gpu, parallel, None)
         joined: tuple[Gemm, ...] = ()
         if drafts.joins is not None:
             joined = (_gemm(gpu, efficiency_of(gpu), UNQUANTIZED, drafts.joins),)
-        host = draft.host._replace(step_s=drafts.draft_s, sequence_s=0.0)
+        host = draft.host._replace(step_s=0.0, sequence_s=0.0)
         draft = replace(draft, gemms=(*draft.gemms, *joined), host=host)
     undrafted = None
     if drafts.stops_async and engine.calibration is None:
@@ -86,6 +87,8 @@ def _speculation(
         drafts.acceptance,
         draft,
         drafts.step_s,
+        drafts.draft_s,
+        drafts.routing,
         undrafted_host=undrafted,
     )
 

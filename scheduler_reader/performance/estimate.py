@@ -34,7 +34,8 @@ class StepShares:
 class SpeculationEffect(NamedTuple):
     """What drafts do for this load.  `acceptance_length` is in tokens a step, low, best and high.
 
-    `speedup` is the request rate over that without drafts, with as many requests running.
+    `speedup` is the request rate over that without drafts, with as many requests running;
+    `speedup_range` the same with the least and the most that drafts are known to gain.
     `break_even_concurrency`: from that many running requests on it is below 1; None: nowhere up to
     what the engine takes.
     """
@@ -44,6 +45,7 @@ class SpeculationEffect(NamedTuple):
     acceptance_length: tuple[float, float, float]
     is_stated: bool
     speedup: float
+    speedup_range: tuple[float, float]
     break_even_concurrency: int | None
 
 

@@ -129,14 +129,19 @@ def touched_experts(experts: float, chosen: float, tokens: float, shape: float) 
     return float(experts * (1 - missed))
 
 
-def mixture(experts: Experts, tokens: float) -> KernelTime:
-    """Gate, up and down projection of the routed experts of all layers."""
+def mixture(experts: Experts, tokens: float, unlike: float | None = None) -> KernelTime:
+    """Gate, up and down projection of the routed experts of all layers.
+
+    Of `tokens`, `unlike` choose their experts for themselves, the others take those of a neighbour;
+    None: all of them do.
+    """
     fit, device, routed = experts.fit, experts.device, experts.routed
+    unlike = (tokens if unlike is None else unlike) * routed.sources
     tokens = tokens * routed.sources
     matrix = 3 * experts.hidden * routed.intermediate
     products = 2 * tokens * routed.chosen * experts.imbalance * matrix
     compute = products / (device.flops_per_s * fit.eff_compute)
-    touched = touched_experts(routed.experts, routed.chosen, tokens, experts.routing_shape)
+    touched = touched_experts(routed.experts, routed.chosen, unlike, experts.routing_shape)
     traffic = touched * matrix * experts.weight_bytes
     rate = device.bandwidth_bytes_per_s
     if experts.weight_bytes < 1:  # unpacked by instructions on their way

@@ -38,7 +38,8 @@ class Drafting(NamedTuple):
     facts: ModelFacts | None
     joins: Product | None
     step_s: float
-    draft_s: float
+    draft_s: Spread
+    routing: Spread
     stops_async: bool  # without drafts the engine would schedule asynchronously
 
 
@@ -61,15 +62,17 @@ def drafting(engine: ResolvedEngine, model: ModelFacts) -> Drafting | Unknown | 
     if isinstance(facts, Unknown):
         return facts
     host, proposes = table["host"], entry.get("proposes", 1.0)
+    rates = spread(_of_target(entry, model)["acceptance_rate"])
     return Drafting(
         method=method,
         drafts=int(drafts),
         proposed=proposes * drafts,
-        acceptance=_acceptance(engine, spread(entry["acceptance_rate"]), int(drafts), proposes),
+        acceptance=_acceptance(engine, rates, int(drafts), proposes),
         facts=facts,
         joins=_joins(entry["inputs"], model.hidden_size) if entry["inputs"] else None,
         step_s=host["step_us"] * 1e-6,
-        draft_s=host["draft_us"] * 1e-6,
+        draft_s=spread(host["draft_us"]).scaled(1e-6),
+        routing=spread(table["routing"]["tokens"]),
         stops_async=_stops_async(engine, entry.get("stops_async_scheduling")),
     )
 
@@ -86,17 +89,22 @@ def draft_sentences(effect: SpeculationEffect | None) -> tuple[str, ...]:
             f"{best:.2f} tokens a step taken for {effect.method} with {effect.drafts} drafts "
             f"(published: {low:.2f} to {high:.2f}; --acceptance-length states it)"
         )
-    slower = (
-        "faster than without at every load it takes"
-        if effect.break_even_concurrency is None
-        else f"slower than without from {effect.break_even_concurrency:,} running requests on"
-    )
-    return (f"speculative decoding: {yields}; {slower}, {effect.speedup:.2f} times as fast here",)
+    least, most = effect.speedup_range
+    gain = f"{effect.speedup:.2f} times as fast here ({least:.2f} to {most:.2f})"
+    count = effect.break_even_concurrency
+    slower = "" if count is None else f"; slower than without from {count:,} running requests on"
+    return (f"speculative decoding: {yields}; {gain}{slower}",)
 
 
 def tokens_of_a_step(rate: float, drafts: int) -> float:
     """Tokens that a step of so many drafts yields on average, the target's own included."""
     return sum(rate**place for place in range(drafts + 1))
+
+
+def _of_target(entry: Mapping[str, Any], model: ModelFacts) -> Mapping[str, Any]:
+    """What was published for drafts of this architecture, else for the method."""
+    found: Mapping[str, Any] = entry.get("targets", {}).get(model.architecture, entry)
+    return found
 
 
 def _acceptance(engine: ResolvedEngine, rates: Spread, drafts: int, proposes: float) -> Spread:
@@ -123,7 +131,8 @@ def _draft_facts(
     layer = replace(model, layers=1, layer_kinds=(), dense_layers=0, moe_layers=())
     if method == "mtp":
         return layer
-    width = model.intermediate_size or round(MLP_WIDTH * model.hidden_size)
+    has_dense = not model.is_moe or model.dense_layers > 0
+    width = (has_dense and model.intermediate_size) or round(MLP_WIDTH * model.hidden_size)
     dense: dict[str, Any] = {"experts": 0, "experts_per_token": 0, "intermediate_size": width}
     dense |= {"shared_expert_intermediate_size": None, "quantization": None}
     if method == "eagle3":

@@ -9,15 +9,17 @@ linear, so one call costs a few dictionary look-ups.
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Iterable
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
-from scheduler_reader.capacity.constants import Spread
 from scheduler_reader.performance import kernels
+from scheduler_reader.performance.drafts import Speculation, drafted
 from scheduler_reader.performance.host import HostOverhead
 from scheduler_reader.performance.kernels import Collectives, Experts, Gemm, KernelTime
 
+# Of the prompts in a step: tokens to compute, tokens before them.
+Chunks = Sequence[tuple[float, float]]
 
 class StepParts(NamedTuple):
     """Seconds of one step by what binds them; their sum is the step's time."""
@@ -57,25 +59,6 @@ class AttentionCost(NamedTuple):
     prefill_cached_s: float
 
 
-class Speculation(NamedTuple):
-    """What speculative decoding adds to a step: up to `drafts` tokens a decoding sequence, checked at
-    once; `proposed` of them on average.
-
-    `draft` is a pass of what makes the drafts, None where no pass is needed; the first pass takes
-    all tokens of the step, the others one a sequence.  `acceptance` is what a step yields of a
-    sequence, in tokens; `step_s` is the host's time for checking.
-    """
-
-    method: str
-    drafts: int
-    proposed: float
-    acceptance: Spread
-    draft: StepModel | None
-    step_s: float
-    is_stated: bool = False  # the workload states the acceptance
-    undrafted_host: HostOverhead | None = None  # where the engine would schedule otherwise
-
-
 @dataclass(frozen=True, slots=True)
 class StepModel:
     """What `step_parts` needs, built once by `build.build_step_model`.
@@ -103,7 +86,7 @@ class StepModel:
     speculation: Speculation | None = None
     token_unit: float = 1.0  # tokens that one token of a caller stands for
     scale: float = 1.0
-    _by_tokens: dict[float, tuple[float, float, float]] = field(
+    _by_tokens: dict[float | tuple[float, float], tuple[float, float, float]] = field(
         default_factory=dict, repr=False, compare=False
     )
     _by_samples: dict[float, KernelTime] = field(default_factory=dict, repr=False, compare=False)
@@ -115,22 +98,18 @@ class StepModel:
     def ends(self) -> tuple[StepModel, StepModel]:
         """The slow and the fast end of the uncertainty: of step times, and of what drafts yield."""
         slow, fast = self.scaled(1 + self.spread), self.scaled(1 - self.spread)
+        return slow.drafting_end("slow"), fast.drafting_end("fast")
+
+    def drafting_end(self, end: Literal["slow", "fast"]) -> StepModel:
+        """The engine with the least, or the most, that drafts are known to gain; the rest as it is."""
         spec = self.speculation
-        if spec is None:
-            return slow, fast
-        return slow._accepting(spec.acceptance.low), fast._accepting(spec.acceptance.high)
+        return self if spec is None else replace(self, speculation=spec.at(end))
 
     def accepting(self, tokens: float | None) -> StepModel:
         """The engine under traffic of which a step yields so many tokens; None: nobody states it."""
         if tokens is None or self.speculation is None:
             return self
-        stated = self._accepting(min(tokens, self.speculation.drafts + 1.0))
-        assert stated.speculation is not None
-        return replace(stated, speculation=stated.speculation._replace(is_stated=True))
-
-    def _accepting(self, tokens: float) -> StepModel:
-        assert self.speculation is not None
-        return replace(self, speculation=self.speculation._replace(acceptance=Spread.exact(tokens)))
+        return replace(self, speculation=self.speculation.accepting(tokens))
 
     @property
     def queries(self) -> float:
@@ -146,16 +125,20 @@ class StepModel:
         self,
         decode_seqs: float,
         decode_context_tokens: float,
-        prefill_chunks: Iterable[tuple[float, float]] = (),
+        prefill_chunks: Chunks = (),
+        copies: float = 1.0,
     ) -> float:
         """Seconds of a step: see `step_parts`."""
-        return sum(self.step_parts(decode_seqs, decode_context_tokens, prefill_chunks))
+        memory, compute, communication, host = self._times(
+            decode_seqs, decode_context_tokens, prefill_chunks, copies
+        )
+        return memory + compute + communication + host
 
     def step_parts(
         self,
         decode_seqs: float,
         decode_context_tokens: float,
-        prefill_chunks: Iterable[tuple[float, float]] = (),
+        prefill_chunks: Chunks = (),
         copies: float = 1.0,
     ) -> StepParts:
         """Seconds of a step that decodes each of `decode_seqs` sequences, whose contexts sum to
@@ -165,13 +148,17 @@ class StepModel:
         a partial prompt included (vLLM V1, v1/worker/gpu_model_runner.py, logits_indices).  An empty
         step takes no time.
         """
-        # Thousands of calls a diagnosis: a division or a list that changes nothing is left out.
-        spec, unit, seqs, queries = self.speculation, self.token_unit, decode_seqs, 1.0
-        given = list(prefill_chunks)
+        return StepParts(*self._times(decode_seqs, decode_context_tokens, prefill_chunks, copies))
+
+    def _times(
+        self, decode_seqs: float, decode_context_tokens: float, given: Chunks, copies: float
+    ) -> tuple[float, float, float, float]:
+        # Thousands of calls a diagnosis: a division, a list or a call that changes nothing is left out.
+        spec, host, unit, queries = self.speculation, self.host, self.token_unit, 1.0
         if unit != 1.0:
             decode_context_tokens *= unit
             given = [(tokens * unit, depth * unit) for tokens, depth in given]
-        chunks, context = given, decode_context_tokens
+        seqs, context, chunks = decode_seqs, decode_context_tokens, given
         if self.batches_in_flight != 1:
             share = 1.0 / self.batches_in_flight
             seqs, context = seqs * share, context * share
@@ -179,15 +166,22 @@ class StepModel:
         if spec is not None:
             queries += spec.proposed
         tokens = samples = seqs * queries
+        prompts = copies * len(chunks)
         if chunks:
             tokens += copies * sum([chunk[0] for chunk in chunks])
-            samples += copies * len(chunks)
+            samples += prompts
         if tokens <= 0:
-            return StepParts(0.0, 0.0, 0.0, 0.0)
+            return 0.0, 0.0, 0.0, 0.0
         rows = tokens if chunks else self._padded(tokens)
-        memory, compute, communication = self._by_tokens.get(rows) or self._layers(rows)
+        if spec is None:
+            layers = self._by_tokens.get(rows) or self._layers(rows)
+        else:
+            # Drafts route like the token they follow: fewer experts than as many other tokens.
+            alike = seqs * spec.alike * rows / tokens
+            layers = self._by_tokens.get((rows, alike)) or self._layers(rows, alike)
+        memory, compute, communication = layers
         output_s, is_memory_bound = self._by_samples.get(samples) or self._samples(samples)
-        layer_s, small_s = self.host.layer_s, tokens * self.activation_token_s
+        layer_s, small_s = host.layer_s, tokens * self.activation_token_s
         memory += self.streamed_s + self.layers * (small_s if small_s > layer_s else layer_s)
         if is_memory_bound:
             memory += output_s
@@ -198,22 +192,23 @@ class StepModel:
                 memory += _decode_attention(cost, seqs, context, queries)
             if chunks:
                 compute += cost.prefill_fixed_s + copies * _prefill_attention(cost, chunks)
-        host = self.host.step_s + (seqs + copies * len(chunks)) * self.host.sequence_s
+        host_s = host.step_s + (seqs + prompts) * host.sequence_s
         # The host launches each kernel: without CUDA graphs, or beyond the largest one.
         if self.is_eager or (self.capture_sizes and tokens > self.capture_sizes[-1]):
-            launches = self.layers * self.host.launch_layer_s
-            host += max(0.0, launches - memory - compute - communication)
+            launches = self.layers * host.launch_layer_s - memory - compute - communication
+            if launches > 0:
+                host_s += launches
         scale = self.kernel_scale
         memory, compute, communication = memory * scale, compute * scale, communication * scale
         if spec is not None:
-            host += spec.step_s
-            drafted = _drafted(spec, decode_seqs, decode_context_tokens, given, copies)
-            memory, compute, communication, host = (
+            host_s += spec.step_s
+            passes = drafted(spec, decode_seqs, decode_context_tokens, given, copies)
+            memory, compute, communication, host_s = (
                 own + more
-                for own, more in zip((memory, compute, communication, host), drafted, strict=True)
+                for own, more in zip((memory, compute, communication, host_s), passes, strict=True)
             )
         scale = self.scale
-        return StepParts(memory * scale, compute * scale, communication * scale, host * scale)
+        return memory * scale, compute * scale, communication * scale, host_s * scale
 
     def bandwidth_floor_s(self, context_tokens: float) -> float:
         """Seconds to read the weights of one decode step and `context_tokens` of KV cache once, at
@@ -241,37 +236,19 @@ class StepModel:
         known = self._by_samples[samples] = self.output.time(samples)
         return known
 
-    def _layers(self, tokens: float) -> tuple[float, float, float]:
-        """(memory, compute, communication) seconds of all that depends on tokens alone, remembered."""
+    def _layers(self, tokens: float, alike: float = 0.0) -> tuple[float, float, float]:
+        """(memory, compute, communication) seconds of all that depends on tokens alone, remembered;
+        `alike` of them touch no expert that another one does not.
+        """
         times = [gemm.time(tokens) for gemm in self.gemms]
         if self.experts is not None:
-            times.append(kernels.mixture(self.experts, tokens))
+            times.append(kernels.mixture(self.experts, tokens, tokens - alike))
         communication = kernels.all_reduce(self.collectives, tokens) if self.collectives else 0.0
         memory = sum([seconds for seconds, is_memory_bound in times if is_memory_bound])
         compute = sum([seconds for seconds, _ in times]) - memory
-        known = self._by_tokens[tokens] = memory, compute, communication
+        key = tokens if self.speculation is None else (tokens, alike)
+        known = self._by_tokens[key] = memory, compute, communication
         return known
-
-
-def _drafted(
-    spec: Speculation,
-    seqs: float,
-    context_tokens: float,
-    chunks: list[tuple[float, float]],
-    copies: float,
-) -> StepParts:
-    """The passes that make the next drafts of every sequence of the step.
-
-    Neglected: that the first pass also takes the drafts that were accepted.
-    """
-    if spec.draft is None:
-        return StepParts(0.0, 0.0, 0.0, 0.0)
-    first = spec.draft.step_parts(seqs, context_tokens, chunks, copies)
-    if spec.drafts == 1:
-        return first
-    context_tokens += copies * sum(tokens + depth for tokens, depth in chunks)
-    later = spec.draft.step_parts(seqs + copies * len(chunks), context_tokens)
-    return StepParts(*(a + (spec.drafts - 1) * b for a, b in zip(first, later, strict=True)))
 
 
 def _decode_attention(
@@ -283,7 +260,7 @@ def _decode_attention(
     return cost.decode_fixed_s + seqs * cost.decode_sequence_s + context_tokens * token_s
 
 
-def _prefill_attention(cost: AttentionCost, chunks: list[tuple[float, float]]) -> float:
+def _prefill_attention(cost: AttentionCost, chunks: Chunks) -> float:
     """Causal attention of the chunks: a token attends to its depth and half of its chunk."""
     seconds = 0.0
     for tokens, depth in chunks:

@@ -99,6 +99,7 @@ def _speculation(effect: SpeculationEffect) -> dict[str, Any]:
         "acceptance_length": {"low": low, "best": best, "high": high},
         "is_stated": effect.is_stated,
         "speedup": effect.speedup,
+        "speedup_range": {"low": effect.speedup_range[0], "high": effect.speedup_range[1]},
         "break_even_concurrency": effect.break_even_concurrency,
     }
 

@@ -3,17 +3,23 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 
 import pytest
 
-from scheduler_reader.performance import estimate_performance
+from scheduler_reader.performance import estimate_performance, kernels
 from scheduler_reader.performance.break_even import first_below
 from scheduler_reader.performance.build import build_step_model
+from scheduler_reader.performance.drafts import drafted as passes_of
 from scheduler_reader.performance.speculation import tokens_of_a_step
 from scheduler_reader.simulate.estimate import simulated_estimate
 from scheduler_reader.value import Known
 from scheduler_reader.workload import Lengths, Slo, Workload
 
+GPT_OSS = "openai/gpt-oss-120b --max-model-len 8192"
+EAGLE3_OF_GPT_OSS = (
+    """ --speculative-config '{"method": "eagle3", "model": "x/y", "num_speculative_tokens": 3}'"""
+)
 LLAMA_8B = "meta-llama/Llama-3.1-8B-Instruct --max-model-len 4096"
 
 
@@ -83,7 +89,7 @@ def test_each_further_draft_costs_a_pass_of_the_layer(step):
     three, four = (step(drafted("eagle", k)) for k in (3, 4))
     # The layer's weights (218 M), the joining product (2 x 4096 x 4096) and the output projection
     # (128,256 x 4,096) are read in bfloat16: 1.56 GB, and 0.43 ms pass on the host.
-    pass_s = sum(three.speculation.draft.step_parts(1, 400))
+    pass_s = sum(three.speculation.draft.step_parts(1, 400)) + three.speculation.draft_s.best
     assert pass_s == pytest.approx(1.56e9 / (3.35e12 * 0.875) + 430e-6, rel=0.1)
     assert four.step_seconds(1, 400) - three.step_seconds(1, 400) == pytest.approx(pass_s, rel=0.01)
 
@@ -102,6 +108,58 @@ def test_published_drafts_of_one_stream(step, method, acceptance, tpot_ms):
         assert model.acceptance == pytest.approx(accepted, rel=0.06)
         measured_s = tpot_ms[tokens] * accepted / 1e3
         assert model.step_seconds(1, 400) == pytest.approx(measured_s, rel=0.17)
+
+
+def test_drafts_share_experts_with_the_token_they_follow(step):
+    model = step(GPT_OSS + EAGLE3_OF_GPT_OSS)
+    alone, spec = replace(model, speculation=None), model.speculation
+    assert (spec.proposed, spec.routing.best) == (3, 0.57)
+    # 32 rows of 8 sequences run through all products; the experts they read are those of 8 + 24 x 0.57.
+    as_many = kernels.mixture(model.experts, 32).seconds
+    fewer = kernels.mixture(model.experts, 32, 8 * (1 + 3 * 0.57)).seconds
+    checks = sum(model.step_parts(8, 800)[:3]) - sum(passes_of(spec, 8, 800, [], 1)[:3])
+    chosen_alone = sum(alone.step_parts(32, 800)[:3])
+    logits = model.output.time(32).seconds - alone.output.time(32).seconds
+    queries = sum(24 * cost.decode_sequence_s for cost in model.attention)  # not sequences: drafts
+    assert chosen_alone - checks == pytest.approx(as_many - fewer + logits + queries, rel=1e-6)
+    assert as_many > 1.1 * fewer
+
+
+def test_the_acceptance_of_a_target_is_taken_before_that_of_the_method(step):
+    spec = step(GPT_OSS + EAGLE3_OF_GPT_OSS).speculation
+    # 1 + 0.62 + 0.62^2 + 0.62^3; published at k = 3: 2.05 and 2.41
+    assert spec.acceptance.best == pytest.approx(2.243, abs=1e-3)
+    assert spec.acceptance.low == pytest.approx(1.96, abs=0.01)
+
+
+@pytest.mark.parametrize(
+    ("running", "acceptance", "without", "with_drafts"),
+    [(1, 2.41, 212, 285), (8, 2.41, 795, 1044), (64, 2.43, 1620, 2339)],
+)
+def test_published_drafts_of_a_mixture(step, running, acceptance, without, with_drafts):
+    # Dogacel/specdrift-gpt-oss-120b-eagle3, tokens/s on one H100, MT-bench, k = 3 (SGLang).
+    model = step(GPT_OSS + EAGLE3_OF_GPT_OSS).accepting(acceptance)
+    plain_s = replace(model, speculation=None).step_seconds(running, running * 800)
+    slow, best, fast = (
+        acceptance * plain_s / one.step_seconds(running, running * 800)
+        for one in (model.drafting_end("slow"), model, model.drafting_end("fast"))
+    )
+    assert slow < with_drafts / without < fast
+    assert best == pytest.approx(with_drafts / without, rel=0.09)
+
+
+def test_the_range_of_the_speed_up_holds_what_is_known_of_drafts(served):
+    workload = load(8)
+    published = effect_of(served, f"{GPT_OSS} -tp 2{EAGLE3_OF_GPT_OSS}", workload).speculation
+    stated = effect_of(
+        served, f"{GPT_OSS} -tp 2{EAGLE3_OF_GPT_OSS}", replace(workload, acceptance_length=1.8)
+    ).speculation
+    for effect in (published, stated):
+        low, high = effect.speedup_range
+        assert low < effect.speedup < high
+    # A stated acceptance leaves the experts and the cost of a draft uncertain: the ends still differ
+    # on both sides of 1, and nothing may be asserted.
+    assert stated.speedup_range[0] < 1 < stated.speedup_range[1] < published.speedup_range[1]
 
 
 @pytest.mark.parametrize("concurrency", [1, 8, 64])
@@ -141,6 +199,14 @@ def test_the_crossover_is_the_smallest_load_that_drafts_slow_down():
     assert first_below(lambda running: 0.9, 1000) == 1
 
 
+def test_a_dip_that_more_requests_climb_out_of_is_not_the_crossover():
+    def dips(running: float) -> float:  # below 1 from 8 to 32 and from 300 on
+        return 0.9 if 8 <= running <= 32 or running >= 300 else 1.1
+
+    assert first_below(dips, 1000) == pytest.approx(300, rel=0.07)
+    assert first_below(dips, 100) is None
+
+
 def test_drafts_that_seldom_pass_slow_a_full_engine_down_and_say_from_where(served):
     few, many = (
         effect_of(served, drafted("eagle", 5), load(count, acceptance_length=2.1))
@@ -151,9 +217,11 @@ def test_drafts_that_seldom_pass_slow_a_full_engine_down_and_say_from_where(serv
     assert few.speculation.is_stated
     (sentence,) = many.assumptions
     assert sentence.startswith(
-        "speculative decoding: 2.10 tokens a step, as stated; slower than without from "
-        f"{many.speculation.break_even_concurrency:,} running requests on"
+        f"speculative decoding: 2.10 tokens a step, as stated; {many.speculation.speedup:.2f} times as "
+        "fast here ("
     )
+    count = many.speculation.break_even_concurrency
+    assert sentence.endswith(f"; slower than without from {count:,} running requests on")
 
 
 def test_a_method_that_is_not_known_is_left_out_in_words(served):

@@ -104,6 +104,12 @@ def speculation_speedup(sources: Sources) -> float | Unknown:
     return effect if isinstance(effect, Unknown) else effect.speedup
 
 
+def speculation_speedup_most(sources: Sources) -> float | Unknown:
+    """The same with the most that drafts are known to gain (acceptance, experts, cost of a pass)."""
+    effect = _effect(sources)
+    return effect if isinstance(effect, Unknown) else effect.speedup_range[1]
+
+
 def acceptance_length(sources: Sources) -> float | Unknown:
     """Tokens that a step yields with drafts: stated, or as published for the method."""
     effect = _effect(sources)
