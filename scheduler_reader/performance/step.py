@@ -21,6 +21,7 @@ from scheduler_reader.performance.kernels import Collectives, Experts, Gemm, Ker
 # Of the prompts in a step: tokens to compute, tokens before them.
 Chunks = Sequence[tuple[float, float]]
 
+
 class StepParts(NamedTuple):
     """Seconds of one step by what binds them; their sum is the step's time."""
 
