@@ -68,6 +68,18 @@ def test_a_run_that_was_something_else_is_predicted_as_both(document):
     assert abs(found.errors[0]) > 0.5
 
 
+def test_runs_whose_protocol_is_inferred_are_predicted_with_what_their_generator_writes(document):
+    """Lengths alike keep requests in step, so TTFT does not depend on the output length."""
+    (series,) = [s for s in document["series"] if s["source"] == "nvidia-gap"]
+    runs = [run for run in series["runs"] if run[1] == 1024 and run[3] == 16]
+    alike = predicted_cases({"series": [{**series, "runs": runs}]})
+    spread = predicted_cases({"series": [{**series, "runs": runs, "shortest": 0.8}]})
+    assert [case.gaps for case in alike] == [127, 511, 1023]
+    assert all(abs(case.errors[0]) < 0.1 for case in alike)
+    assert alike[0].predicted[0] == pytest.approx(alike[2].predicted[0], rel=0.01)
+    assert spread[0].predicted[0] > 1.1 * spread[2].predicted[0]
+
+
 def test_the_plot_has_two_points_a_run():
     root = ElementTree.fromstring(scatter([case((200.0, 10.0), (100.0, 11.0))]))
     assert len(root.findall("{http://www.w3.org/2000/svg}circle")) == 2

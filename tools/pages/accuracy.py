@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
 
 from pages.markdown import page, table
-from pages.predictions import Case, outdone
+from pages.predictions import SHORTEST, Case, outdone
 
 INTRODUCTION = """\
 Every public run that is recorded in `tests/performance/published_runs.yaml` (numbers and sources there) against what
@@ -30,26 +31,30 @@ Five runs are recorded with 512 requests at once. Their TPOT is that of a handfu
 and eight GPUs. Both times of all five are those of another load: an engine with few seats (`--max-num-seqs`), ten times as
 many requests, sent at once as far as the client's limit of 512 allowed. So their TTFT is a queue of ten waves. They are predicted
 as recorded everywhere else on this page; here as waves, of as many seats (the power of two nearest) as give their TPOT:"""
-LENGTHS = """\
-The source of the {model} runs does not say how lengths vary. The same {count} runs with lengths spread otherwise
-(median / 90th percentile of the error of TTFT, TPOT and tokens/s):"""
-SPREADS = {
-    "prompts and outputs from 80 % of the nominal length up (stated everywhere else here)": (
-        0.8,
-        0.8,
-    ),
-    "prompts all alike, outputs from 80 % up": (1.0, 0.8),
-    "prompts all alike, outputs from 98 % up": (1.0, 0.98),
-    "prompts and outputs all alike": (1.0, 1.0),
+PROTOCOLS = """\
+The source of the {model} runs states neither arguments nor lengths. Here they are what the generator of that source writes: prompts
+and outputs all alike, and a token budget of concurrency + prompt + 1,500. That the runs were started so is inferred. That lengths
+were alike shows in the runs themselves: requests that start together then end together, and their successors meet no more often
+when outputs are long, so TTFT does not depend on the output length; with spread lengths it falls. The same {count} runs otherwise
+(median / 90th percentile of the error, of these runs and of all on the same GPU; the last column is TTFT with outputs of 128
+tokens over TTFT with 1,024, {measured} as measured):"""
+OTHERWISE: Mapping[str, Mapping[str, Any]] = {
+    "as its generator writes": {},
+    "lengths alike, default token budget": {"arguments": ""},
+    "lengths from 80 % of the nominal ones up, generated token budget": {"shortest": SHORTEST},
+    "lengths from 80 % up, default token budget, as all other runs here": {
+        "arguments": "",
+        "shortest": SHORTEST,
+    },
 }
 
 
 def accuracy_page(
     cases: Sequence[Case],
     notes: Iterable[str],
-    spread: Mapping[str, Sequence[Case]] | None = None,
+    otherwise: Mapping[str, Sequence[Case]] | None = None,
 ) -> str:
-    """The page; `spread`: runs whose lengths are not stated, predicted with several."""
+    """The page; `otherwise`: runs whose arguments and lengths are not stated, predicted with several."""
     names = list(dict.fromkeys(case.series for case in cases))
     by_ranks = {
         (name, ranks): [c for c in cases if (c.series, c.tensor) == (name, ranks)]
@@ -72,7 +77,7 @@ def accuracy_page(
         *_split(cases, {id(case) for case, _ in slower}),
         "## What misses, and what is known of it",
         "\n".join(f"- {note}" for note in notes),
-        *_lengths(spread or {}),
+        *_protocols(cases, otherwise or {}),
         *_outdone(slower),
         *_waves([case for case in cases if case.waves is not None]),
         *sections,
@@ -140,13 +145,32 @@ def _coverage(cases: Iterable[Case]) -> str:
     return " / ".join(f"{share:.0%}" for share in shares)
 
 
-def _lengths(spread: Mapping[str, Sequence[Case]]) -> Iterator[str]:
-    if not spread:
+def _protocols(cases: Sequence[Case], otherwise: Mapping[str, Sequence[Case]]) -> Iterator[str]:
+    if not otherwise:
         return
-    first = next(iter(spread.values()))
-    yield LENGTHS.format(model=first[0].series.split(", ")[0], count=len(first))
-    head = ("lengths", "runs", "TTFT", "TPOT", "tokens/s")
-    yield table(head, [(name, *_summary(cases)) for name, cases in spread.items()])
+    first = next(iter(otherwise.values()))
+    series, gpu = first[0].series, first[0].gpu
+    measured = _ratios(first, [case.measured[0] for case in first])
+    yield PROTOCOLS.format(model=series.split(", ")[0], count=len(first), measured=measured)
+    others = [case for case in cases if case.gpu == gpu and case.series != series]
+    head = ("started and loaded", "TTFT", "TPOT", "tokens/s", "all: TTFT", "TPOT", "128 / 1,024")
+    rows = []
+    for name, group in otherwise.items():
+        ratios = _ratios(group, [case.predicted[0] for case in group if case.predicted])
+        rows.append((name, *_summary(group)[1:], *_summary([*group, *others])[1:3], ratios))
+    yield table(head, rows)
+
+
+def _ratios(cases: Sequence[Case], ttft_ms: Sequence[float]) -> str:
+    """TTFT of the shortest outputs over that of the longest, of runs alike but for the outputs."""
+    groups: dict[tuple[int, int, int], dict[int, float]] = {}
+    for case, ttft in zip(cases, ttft_ms, strict=True):
+        group = groups.setdefault((case.tensor, case.lengths[0], case.concurrency), {})
+        group[case.lengths[1]] = ttft
+    ratios = [
+        by_output[min(by_output)] / by_output[max(by_output)] for by_output in groups.values()
+    ]
+    return f"{min(ratios):.2f} to {max(ratios):.2f}"
 
 
 def _outdone(slower: Sequence[tuple[Case, str]]) -> Iterator[str]:

@@ -15,8 +15,9 @@ from scheduler_reader.value import Unknown, Value
 from scheduler_reader.workload import Lengths, Slo, Workload
 
 ROOM = 256  # tokens of max_model_len beyond input and output
-SHORTEST = 0.8  # lengths are uniform from this share of the nominal one up to it
+SHORTEST = 0.8  # lengths are uniform from this share of the nominal one up to it, if not stated
 REQUESTS = 10  # a run sends so many for each that is in flight
+GENERATED_BEYOND = 1500  # aiconfigurator's token budget beyond one prompt and its batch
 
 Times = tuple[float, float]  # TTFT, TPOT in milliseconds
 
@@ -39,6 +40,7 @@ class Case(NamedTuple):
     high: Times | None = None
     is_fitted: bool = False
     is_moe: bool = False
+    shortest: float = SHORTEST
     seats: int | None = None
     waves: Times | None = None
 
@@ -66,19 +68,15 @@ class Case(NamedTuple):
     @property
     def gaps(self) -> float:
         """Tokens of a request after its first, on average."""
-        return (1 + SHORTEST) / 2 * self.lengths[1] - 1
+        return (1 + self.shortest) / 2 * self.lengths[1] - 1
 
     def _duration(self, times: Times) -> float:
         return times[0] + self.gaps * times[1]
 
 
-def predicted_cases(
-    document: Mapping[str, Any], shortest: tuple[float, float] = (SHORTEST, SHORTEST)
-) -> list[Case]:
-    """Predict every run of a document, with lengths from these shares of the nominal ones up."""
-    return [
-        _predicted(series, run, shortest) for series in document["series"] for run in series["runs"]
-    ]
+def predicted_cases(document: Mapping[str, Any]) -> list[Case]:
+    """Predict every run of a document, started and loaded as its series says."""
+    return [_predicted(series, run) for series in document["series"] for run in series["runs"]]
 
 
 def outdone(case: Case, others: Iterable[Case]) -> str:
@@ -109,10 +107,9 @@ def _engine_of(case: Case) -> tuple[str, int, int]:
     return case.series, case.tensor, case.lengths[0]
 
 
-def _predicted(
-    series: Mapping[str, Any], run: Sequence[float], shortest: tuple[float, float]
-) -> Case:
+def _predicted(series: Mapping[str, Any], run: Sequence[float]) -> Case:
     tensor, inputs, outputs, concurrency = (int(number) for number in run[:4])
+    shortest = series.get("shortest", SHORTEST)
     load = _load((inputs, outputs), concurrency, REQUESTS * concurrency, shortest)
     engine = _engine(series, run)
     found = _estimate(engine, load)
@@ -127,6 +124,7 @@ def _predicted(
         is_fitted=tensor in series.get("fitted_tensor", ())
         or inputs in series.get("fitted_input", ()),
         is_moe=not isinstance(engine.model, Unknown) and engine.model.value.is_moe,
+        shortest=shortest,
         seats=int(run[6]) if len(run) > 6 else None,
         waves=_in_waves(series, run) if len(run) > 6 else None,
     )
@@ -156,12 +154,9 @@ def _load(
     lengths: tuple[int, int],
     concurrency: int,
     requests: int,
-    shortest: tuple[float, float] = (SHORTEST, SHORTEST),
+    shortest: float = SHORTEST,
 ) -> Workload:
-    inputs, outputs = (
-        Lengths(uniform=(round(share * length), length))
-        for share, length in zip(shortest, lengths, strict=True)
-    )
+    inputs, outputs = (Lengths(uniform=(round(shortest * most), most)) for most in lengths)
     return Workload(
         concurrency=concurrency, num_requests=requests, input_tokens=inputs, output_tokens=outputs
     )
@@ -171,9 +166,20 @@ def _engine(
     series: Mapping[str, Any], run: Sequence[float], more: Sequence[str] = ()
 ) -> ResolvedEngine:
     tensor, inputs, outputs, concurrency = (int(number) for number in run[:4])
-    arguments = series.get("arguments", "").format(concurrency=concurrency).split()
+    arguments = series.get("arguments", "").format(
+        concurrency=concurrency, generated_budget=concurrency + inputs + GENERATED_BEYOND
+    )
     length = ["--max-model-len", str(inputs + outputs + ROOM)]
-    command = ["vllm", "serve", series["model"], "-tp", str(tensor), *length, *arguments, *more]
+    command = [
+        "vllm",
+        "serve",
+        series["model"],
+        "-tp",
+        str(tensor),
+        *length,
+        *arguments.split(),
+        *more,
+    ]
     target = ResolveOptions(series["vllm"], series["gpu"], tensor)
     return resolve(parse_command(command).engines[0], target)
 
