@@ -32,6 +32,12 @@ from scheduler_reader.rule_engine.compile import CompiledRule
 from scheduler_reader.value import Known, Unknown, Value
 from scheduler_reader.workload import DEFAULT_WORKLOAD, Slo, Workload
 
+IN_STEP = (
+    "all outputs are of one length, so requests of this closed loop that start together stay "
+    "together and wait for each other's prompts: true of a benchmark with fixed lengths; where "
+    "they vary TTFT is lower, state a range (--workload)"
+)
+
 
 @dataclass(frozen=True, slots=True)
 class Request:
@@ -198,10 +204,15 @@ def _changed(
     return plan, predicted(changed, plan, request, is_changed=True)
 
 
+def _keeps_in_step(load: Workload) -> bool:
+    is_crowd = load.protocol == "closed-loop" and (load.concurrency or 1) > 1
+    return is_crowd and load.trace is None and load.output_tokens.constant is not None
+
+
 def workload_assumption(stated: Workload | None) -> tuple[str, ...]:
-    """What is taken for granted where nobody states a workload."""
+    """What is taken for granted where nobody states a workload, or states one length for all outputs."""
     if stated is not None:
-        return ()
+        return (IN_STEP,) if _keeps_in_step(stated) else ()
     return (
         "workload: closed loop, 64 concurrent, burst start, 640 requests, input 820-1,024 and "
         "output 205-256 tokens, no shared prefix (nobody states one: --workload, --isl, --osl)",

@@ -7,7 +7,7 @@ import shlex
 import pytest
 
 from scheduler_reader.parse import parse_command
-from scheduler_reader.pipeline import Request, assess, check
+from scheduler_reader.pipeline import Request, assess, check, workload_assumption
 from scheduler_reader.resolve import ResolveOptions
 from scheduler_reader.rule_engine import Selection
 from scheduler_reader.workload import DEFAULT_WORKLOAD, Slo
@@ -45,3 +45,17 @@ def test_only_selected_rules_are_evaluated() -> None:
     request = Request(ResolveOptions("0.18.0", "h100"), rules=Selection(("FLG",), ("FLG01",)))
     for judged in (assess(engine, request), check(engine, request)):
         assert {finding.code for finding in judged.findings} == {"FLG002"}
+
+
+@pytest.mark.parametrize(
+    ("changes", "stay"),
+    [
+        ({"input_tokens": 1024, "output_tokens": 256}, True),
+        ({"output_tokens": 256, "concurrency": 1}, False),
+        ({"input_tokens": 1024}, False),
+        ({"output_tokens": 256, "protocol": "open-loop", "rate": 2.0}, False),
+    ],
+)
+def test_equal_outputs_of_a_closed_loop_stay_in_step_and_the_report_says_so(changes, stay) -> None:
+    said = workload_assumption(DEFAULT_WORKLOAD.replaced(changes))
+    assert [note.split(",")[0] for note in said] == ["all outputs are of one length"] * stay
