@@ -9,12 +9,14 @@ from typing import Any
 from scheduler_reader.knowledge.flags import Flag, FlagTable, Match
 from scheduler_reader.knowledge.parser_behaviour import parser_behaves
 from scheduler_reader.parse.convert import (
+    KEY_VALUE_PAIRS,
     ChoiceError,
     ConversionError,
     convert,
     convert_leniently,
     dotted_value,
     guess,
+    key_value_pairs,
     takes_json,
 )
 from scheduler_reader.parse.flag_issues import deprecation, refusal
@@ -111,10 +113,17 @@ class ArgumentReader:
 
     def _convert(self, flag: Flag, text: str) -> Any:
         if self.release is not None:
+            if self._is_key_value_object(flag, text):
+                return key_value_pairs(text)
             return convert(flag, text)
         if flag.optional and text == "None":
             return None
         return convert_leniently(flag, text)
+
+    def _is_key_value_object(self, flag: Flag, text: str) -> bool:
+        """Whether the release reads `image=4` for an option of the engine that takes JSON."""
+        is_pairs = flag.type == "json" and flag.field and KEY_VALUE_PAIRS.fullmatch(text)
+        return bool(is_pairs) and parser_behaves(self.release or "", "key_value_objects")
 
     def _switch(self, argument: Argument, found: Match, unknown: str | None) -> Value[Any]:
         origin = argument.word.origin

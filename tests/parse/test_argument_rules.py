@@ -37,7 +37,11 @@ TAKEN: list[tuple[str, tuple[str, ...], dict[str, Any]]] = [
     ("m --hf-token", ALL, {"hf_token": True}),
     ("m --quantization None", ALL, {"quantization": None}),
     ('m --limit-mm-per-prompt {"image":2}', ALL, {}),
-    ("m --limit-mm-per-prompt image=4", ("0.8.4",), {"limit_mm_per_prompt": {"image": 4}}),
+    (
+        "m --limit-mm-per-prompt image=4,video=0",
+        ("0.8.4", "0.9.0", "0.9.2"),
+        {"limit_mm_per_prompt": {"image": 4, "video": 0}},
+    ),
     ("m --enable-chunked-prefill False", ("0.8.4",), {"enable_chunked_prefill": False}),
     ("m --enable-chunked-prefill", ("0.8.4", OLD), {"enable_chunked_prefill": True}),
     (
@@ -61,7 +65,7 @@ REFUSED: list[tuple[str, tuple[str, ...], str, str]] = [
     ("m --max-num-batched-tokens 4k", (OLD,), "wrong_type", "--max-num-batched-tokens"),
     ("m --speculative-config {method:x}", (MID, NEW, NEWEST), "wrong_type", "--speculative-config"),
     ("m --compilation-config [1]", (NEW,), "wrong_type", "--compilation-config"),
-    ("m --limit-mm-per-prompt image=4", ALL, "wrong_type", "--limit-mm-per-prompt"),
+    ("m --limit-mm-per-prompt image=4", (*ALL, "0.10.0"), "wrong_type", "--limit-mm-per-prompt"),
     ("m --dtype int4", ALL, "bad_choice", "--dtype"),
     ("m --block-size 17", (OLD, MID), "bad_choice", "--block-size"),
     ("m --max-num-seqs", ALL, "missing_value", "--max-num-seqs"),
