@@ -6,9 +6,11 @@ from dataclasses import replace
 
 from scheduler_reader.knowledge.gpus import Gpu
 from scheduler_reader.knowledge.models import ModelFacts
+from scheduler_reader.performance.collectives import LAYER_ALL_REDUCES, norms_over_all_heads
 from scheduler_reader.performance.drafts import Speculation
 from scheduler_reader.performance.efficiency import Efficiency, efficiency_of
 from scheduler_reader.performance.host import (
+    HostOverhead,
     frontend_seconds,
     host_memory_fraction,
     host_overhead,
@@ -59,14 +61,14 @@ def build_step_model(engine: ResolvedEngine) -> Value[StepModel]:
     step = replace(step, streamed_s=_streamed_seconds(engine, gpu, step))
     drafts = drafting(engine, model)
     if isinstance(drafts, Drafting):
-        speculation = _speculation(engine, gpu, parallel.value, drafts)
+        speculation = _speculation(engine, model, gpu, parallel.value, drafts)
         spread = efficiency_of(gpu).spread["rough"]
         step = replace(step, speculation=speculation, spread=max(step.spread, spread))
     return Known(step, Origin("derived", "step-time model"))
 
 
 def _speculation(
-    engine: ResolvedEngine, gpu: Gpu, parallel: Parallelism, drafts: Drafting
+    engine: ResolvedEngine, target: ModelFacts, gpu: Gpu, parallel: Parallelism, drafts: Drafting
 ) -> Speculation:
     """A pass of the draft is a step of its model; its host time stands in `Speculation`."""
     draft = None
@@ -79,7 +81,7 @@ def _speculation(
         draft = replace(draft, gemms=(*draft.gemms, *joined), host=host)
     undrafted = None
     if drafts.stops_async and engine.calibration is None:
-        undrafted = host_overhead(engine.release, True, parallel.tensor)
+        undrafted = _host(engine, target, True, parallel)
     return Speculation(
         drafts.method,
         drafts.drafts,
@@ -99,7 +101,7 @@ def _build(
     table = efficiency_of(gpu)
     stored = weight_format(gpu, model.quantization, method)
     is_eager = is_on(engine, "enforce_eager")
-    host = host_overhead(engine.release, is_on(engine, "async_scheduling"), parallel.tensor)
+    host = _host(engine, model, is_on(engine, "async_scheduling"), parallel)
     calibrated = engine.calibration
     output = Product(model.vocab_size / parallel.tensor, model.hidden_size, 1, "output")
     return StepModel(
@@ -113,7 +115,7 @@ def _build(
             _attention(layers, gpu, table, _kv_bytes(engine, model), model.uses_mla)
             for layers in attention_layers(model, parallel.tensor)
         ),
-        collectives=_collectives(model, gpu, parallel.tensor, table, is_eager),
+        collectives=_collectives(engine, model, parallel.tensor, table, is_eager=is_eager),
         host=host if calibrated is None else host.calibrated(calibrated),
         layers=model.layers,
         is_eager=is_eager,
@@ -195,17 +197,33 @@ def _attention(
 
 
 def _collectives(
-    model: ModelFacts, gpu: Gpu, ranks: int, table: Efficiency, is_eager: bool
+    engine: ResolvedEngine, model: ModelFacts, ranks: int, table: Efficiency, *, is_eager: bool
 ) -> Collectives | None:
-    """Two all-reduces a layer, after attention and after the MLP, and one for the embedding."""
+    """Two all-reduces a layer, after attention and after the MLP, one for the embedding, and those of
+    norms over all heads.
+    """
+    gpu = engine.hardware.gpu
     link = gpu.nvlink_bytes_per_s or gpu.pcie_bytes_per_s
     if ranks == 1 or link is None:
         return None
     fits = table.all_reduce["eager" if is_eager else "graph"]
     fit = fits[min((size for size in fits if size >= ranks), default=max(fits))]
-    count = 2 * model.layers + 1
-    hidden_bytes = model.hidden_size * ACTIVATION_BYTES
-    return Collectives(fit, count, hidden_bytes, link / table.nvlink_bytes_per_s)
+    norms = norms_over_all_heads(engine.release, model.architecture)
+    return Collectives(
+        fit,
+        LAYER_ALL_REDUCES * model.layers + 1,
+        model.hidden_size * ACTIVATION_BYTES,
+        link / table.nvlink_bytes_per_s,
+        norms.all_reduces * model.layers,
+        norms.token_bytes,
+    )
+
+
+def _host(
+    engine: ResolvedEngine, model: ModelFacts, is_async: bool, parallel: Parallelism
+) -> HostOverhead:
+    norms = norms_over_all_heads(engine.release, model.architecture).all_reduces
+    return host_overhead(engine.release, is_async, parallel.tensor, LAYER_ALL_REDUCES + norms)
 
 
 def _kv_bytes(engine: ResolvedEngine, model: ModelFacts) -> float:

@@ -26,15 +26,16 @@ class HostOverhead(NamedTuple):
         return self._replace(step_s=by.step_us * 1e-6, sequence_s=by.sequence_us * 1e-6)
 
 
-def host_overhead(release: Release, is_async: bool, ranks: int) -> HostOverhead:
+def host_overhead(release: Release, is_async: bool, ranks: int, all_reduces: int) -> HostOverhead:
     """The overheads measured nearest to `release`, with or without asynchronous scheduling.
 
-    Each of the `ranks` launches on its own, and an all-reduce waits for the last one.
+    Each of the `ranks` launches on its own, and each of a layer's all-reduces waits for the last one.
     """
     from packaging.specifiers import SpecifierSet
 
     document = _document()
     launch = document["launch"]
+    waited_us = (ranks - 1) * all_reduces * launch["all_reduce_rank_us"]
     for entry in document["overheads"]:
         wanted = entry.get("async_scheduling")
         fits = wanted is None or wanted == is_async
@@ -43,7 +44,7 @@ def host_overhead(release: Release, is_async: bool, ranks: int) -> HostOverhead:
                 layer_s=entry["layer_us"] * 1e-6,
                 step_s=entry["step_us"] * 1e-6,
                 sequence_s=entry["sequence_us"] * 1e-6,
-                launch_layer_s=(launch["layer_us"] + (ranks - 1) * launch["rank_us"]) * 1e-6,
+                launch_layer_s=(launch["layer_us"] + waited_us) * 1e-6,
             )
     raise DataError(f"compat_matrix/host.yaml: overheads has no entry for vLLM {release.name}")
 

@@ -74,12 +74,16 @@ class Experts(NamedTuple):
 
 
 class Collectives(NamedTuple):
-    """The all-reduces of one step; `link_ratio` is this GPU's link over the measured one."""
+    """The all-reduces of one step, `calls` of hidden states and `norm_calls` of the sums that norms over
+    all heads need; `link_ratio` is this GPU's link over the measured one.
+    """
 
     fit: AllReduceFit
     calls: int
     hidden_bytes: float
     link_ratio: float
+    norm_calls: int = 0
+    norm_bytes: float = 0.0
 
 
 def gemm(fit: GemmFit, device: Device, product: Product, weight_bytes: float) -> Gemm:
@@ -109,11 +113,18 @@ def expert_weight_seconds(experts: Experts, tokens: float) -> float:
 
 
 def all_reduce(collectives: Collectives, tokens: float) -> float:
-    """Seconds of all all-reduces of a step's hidden states."""
-    fit, size = collectives.fit, tokens * collectives.hidden_bytes
+    """Seconds of all all-reduces of a step: of its hidden states, and of its norms."""
+    seconds = collectives.calls * _one(collectives, tokens * collectives.hidden_bytes)
+    if collectives.norm_calls:
+        seconds += collectives.norm_calls * _one(collectives, tokens * collectives.norm_bytes)
+    return seconds
+
+
+def _one(collectives: Collectives, size: float) -> float:
+    fit = collectives.fit
     head = min(size, fit.knee_bytes) / fit.slope1_bytes_per_s
     tail = max(size - fit.knee_bytes, 0.0) / fit.slope2_bytes_per_s
-    return collectives.calls * (fit.alpha_us * 1e-6 + (head + tail) / collectives.link_ratio)
+    return fit.alpha_us * 1e-6 + (head + tail) / collectives.link_ratio
 
 
 def touched_experts(experts: float, chosen: float, tokens: float, shape: float) -> float:

@@ -22,6 +22,8 @@ from scheduler_reader.value import Known, Unknown
 
 MLP_WIDTH = 4.0  # of the hidden size, for the dense draft layer of a model that has only experts
 
+DRAFT_LAYER = "LlamaForCausalLM"  # what the layer of an EAGLE draft is, whatever its target
+
 
 class Drafting(NamedTuple):
     """How an engine drafts.  `acceptance` is the tokens a step yields, from 1 to `drafts` + 1;
@@ -134,6 +136,7 @@ def _draft_facts(
     has_dense = not model.is_moe or model.dense_layers > 0
     width = (has_dense and model.intermediate_size) or round(MLP_WIDTH * model.hidden_size)
     dense: dict[str, Any] = {"experts": 0, "experts_per_token": 0, "intermediate_size": width}
+    dense |= {"architecture": DRAFT_LAYER}
     dense |= {"shared_expert_intermediate_size": None, "quantization": None}
     if method == "eagle3":
         dense["vocab_size"] = min(model.vocab_size, _table()["eagle3_vocabulary"])

@@ -205,3 +205,17 @@ def test_small_kernels_cost_their_launch_or_their_traffic(step_of):
     assert step.step_seconds(16, 16 * 500) == free.step_seconds(16, 16 * 500)
     more = step.step_seconds(0, 0, [(8192, 0)]) - free.step_seconds(0, 0, [(8192, 0)])
     assert more == pytest.approx(80 * (8192 * step.activation_token_s - step.host.layer_s))
+
+
+def test_norms_over_all_heads_wait_for_every_rank_once_more(step_of):
+    # vLLM, MiniMaxM2Attention: one all-reduce of two sums a token, two of one before 0.14.0.
+    minimax = "MiniMaxAI/MiniMax-M2.5 --enable-expert-parallel --max-model-len 4096 -tp 8"
+    one, two = (step_of(minimax, gpu_count=8, version=release) for release in ("0.18.0", "0.13.0"))
+    llama = step_of(f"{LLAMA_70B_FP8} --max-model-len 4096 -tp 8", gpu_count=8)
+    for model, all_reduces in ((llama, 2), (one, 3), (two, 4)):
+        waited_us = 250 + 7 * all_reduces * 27.5
+        assert model.host.launch_layer_s == pytest.approx(waited_us * 1e-6)
+    alone = one.collectives._replace(norm_calls=0)
+    more = kernels.all_reduce(one.collectives, 1024) - kernels.all_reduce(alone, 1024)
+    assert more == pytest.approx(62 * (4.8e-6 + 8 * 1024 / 42.8e9), rel=1e-6)
+    assert step_of(minimax.replace("-tp 8", "-tp 1"), gpu="h200").collectives is None

@@ -1,0 +1,35 @@
+"""The all-reduces of a tensor-parallel layer: `compat_matrix/collectives.yaml`."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from scheduler_reader.data import documents
+from scheduler_reader.knowledge.versions import Release
+
+LAYER_ALL_REDUCES = 2  # after attention and after the MLP
+
+
+class NormReduction(NamedTuple):
+    """All-reduces of a layer for norms over all heads, and the bytes of a token in one."""
+
+    all_reduces: int
+    token_bytes: float
+
+
+def norms_over_all_heads(release: Release, architecture: str) -> NormReduction:
+    """What the query and key norms of an architecture send; nothing where they are by head."""
+    table = documents("compat_matrix", "collectives.yaml")["collectives.yaml"][
+        "norms_over_all_heads"
+    ]
+    entries = table["all_reduces"].get(architecture, ())
+    if not entries:
+        return NormReduction(0, 0.0)
+    from packaging.specifiers import SpecifierSet
+
+    count = next(
+        entry["count"]
+        for entry in entries
+        if SpecifierSet(entry["versions"]).contains(release.version, prereleases=True)
+    )
+    return NormReduction(count, float(table["bytes_a_token"]))
