@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from itertools import accumulate
 from math import floor
 from typing import NamedTuple
@@ -89,30 +89,51 @@ class Progressions(NamedTuple):
         return _latency(total, sum(p.weight * p.steps for p in self.parts), self._at)
 
     def _at(self, rank: int) -> float:
-        """The value of a rank: halve the range of values, keeping the half that holds it."""
+        """The value of a rank: part the values at one of them, keeping the half that holds it."""
         parts = [part for part in self.parts if part.steps and part.weight]
-        while sum(part.steps for part in parts) > FEW:
-            low, high = min(part.first for part in parts), max(part.last for part in parts)
-            middle = (low + high) / 2
-            if not low <= middle < high:
-                return low
-            cuts = [part.split(middle) for part in parts]
-            below = sum(part.weight * cut for part, cut in zip(parts, cuts, strict=True))
-            if rank < below:
-                parts = [p._replace(steps=cut) for p, cut in zip(parts, cuts, strict=True) if cut]
-            else:
-                rank -= below
-                parts = [
-                    Progression(p.first + p.growth * cut, p.growth, p.steps - cut, p.weight)
-                    for p, cut in zip(parts, cuts, strict=True)
-                    if cut < p.steps
-                ]
+        while sum([part.steps for part in parts]) > FEW:
+            below, above = _parted(parts, _pivot(parts))
+            if not below or not above:  # the pivot is at an end: part the range
+                low, high = min(part.first for part in parts), max(part.last for part in parts)
+                middle = (low + high) / 2
+                if not low <= middle < high:
+                    return low
+                below, above = _parted(parts, middle)
+            size = sum([part.steps * part.weight for part in below])
+            parts = below if rank < size else above
+            rank -= 0 if rank < size else size
         values = sorted((p.first + p.growth * i, p.weight) for p in parts for i in range(p.steps))
         for value, weight in values:
             if rank < weight:
                 return value
             rank -= weight
         raise IndexError(rank)
+
+
+def _pivot(parts: Sequence[Progression]) -> float:
+    """About the median of the parts' middles, by a sample of them."""
+    sample = parts[:: len(parts) // FEW + 1]
+    middles = sorted([part.first + part.growth * (part.steps - 1) / 2 for part in sample])
+    return middles[len(middles) // 2]
+
+
+def _parted(
+    parts: Sequence[Progression], value: float
+) -> tuple[list[Progression], list[Progression]]:
+    """The values that are at most `value`, and those above."""
+    below, above = [], []
+    for part in parts:
+        first, growth, steps, weight = part
+        if first > value:
+            above.append(part)
+            continue
+        cut = steps if first + growth * (steps - 1) <= value else part.split(value)
+        if cut == steps:
+            below.append(part)
+        else:
+            below.append(Progression(first, growth, cut, weight))
+            above.append(Progression(first + growth * cut, growth, steps - cut, weight))
+    return below, above
 
 
 def _interpolated(q: float, size: int, at: Callable[[int], float]) -> float:
