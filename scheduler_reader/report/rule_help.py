@@ -11,6 +11,9 @@ from scheduler_reader.rule_engine.rule import Rule
 
 _EXPRESSION = re.compile(r"\{([^{}]*)\}")
 _NAME = re.compile(r"(?:it\.)?(\w+)(?::\w+)?")
+_VLLM = "https://github.com/vllm-project/vllm"
+_LINKED = re.compile(r"\b(vllm/[\w/]+\.py)\b|(?:(?<=\bissue )|(?<=\bissues )|(?<= and ))(\d{4,})")
+_RELEASE = re.compile(r"\b\d+\.\d+\.\d+(?:\.(?:post)?\d+)?\b")
 
 
 class RuleHelp(NamedTuple):
@@ -47,6 +50,33 @@ def page_url(code: str, docs_url: str) -> str:
     return f"{docs_url.rstrip('/')}/rules/{code}.html" if docs_url and is_ours else ""
 
 
+def linked_source(source: str) -> str:
+    """Where vLLM does what a rule says, as Markdown: files link to their release, issues to vLLM's.
+
+    A file without a release beside it is not linked: where it lies moves between releases.
+    """
+    return "; ".join(_linked_part(part.strip()) for part in source.split(";"))
+
+
+def _linked_part(part: str) -> str:
+    releases = _RELEASE.findall(part)
+    pieces, start = [], 0
+    for match in _LINKED.finditer(part):
+        path, issue = match.groups()
+        if path and not releases:
+            continue
+        url = f"{_VLLM}/blob/v{releases[-1]}/{path}" if path else f"{_VLLM}/issues/{issue}"
+        pieces += [_code(part[start : match.start()]), f"[`{match[0]}`]({url})"]
+        start = match.end()
+    return "".join([*pieces, _code(part[start:])])
+
+
+def _code(text: str) -> str:
+    """Text as a code span, its outer blanks outside; text with a backtick as it is."""
+    inner = text.strip()
+    return text if not inner or "`" in inner else text.replace(inner, f"`{inner}`")
+
+
 def words(name: str) -> str:
     """A rule's name as a phrase: `Utilization leaves no margin`."""
     return name.replace("-", " ").capitalize()
@@ -57,10 +87,10 @@ def _help(
 ) -> RuleHelp:
     kept = {title: text.strip() for title, text in parts.items() if text.strip()}
     text = "\n".join([about, *(f"{title}: {part}" for title, part in kept.items())])
-    code = {"vLLM", "Source", "More"}
+    shown = {"vLLM": _code, "Source": linked_source, "More": _code}
     markdown = "\n\n".join(
         [about]
-        + [f"**{title}**: {f'`{part}`' if title in code else part}" for title, part in kept.items()]
+        + [f"**{title}**: {shown.get(title, str)(part)}" for title, part in kept.items()]
     )
     return RuleHelp(about, text, markdown, severity, confidence, default)
 

@@ -15,6 +15,7 @@ from small_report import TOO_LONG, hostile_report, small_report
 
 from scheduler_reader.report.formats import sarif
 from scheduler_reader.report.report import Report
+from scheduler_reader.report.rule_help import linked_source
 from scheduler_reader.value import Origin
 
 SCHEMA = Path(__file__).parent / "schemas" / "sarif-schema-2.1.0.json"
@@ -314,3 +315,15 @@ def test_rules_of_ours_have_help_and_a_page() -> None:
         "left for the KV cache: vLLM refuses to start."
     )
     assert "sched-reader explain MEM103" in rule["help"]["markdown"]
+
+
+def test_help_links_to_the_source_that_a_rule_cites() -> None:
+    assert linked_source("vllm/config.py, 0.6.0-0.6.1.post2; issue 18182; a `paper`, 2023") == (
+        "[`vllm/config.py`](https://github.com/vllm-project/vllm/blob/v0.6.1.post2/vllm/config.py)"
+        "`, 0.6.0-0.6.1.post2`; "
+        "`issue` [`18182`](https://github.com/vllm-project/vllm/issues/18182); a `paper`, 2023"
+    )
+
+
+def test_a_file_is_not_linked_where_no_release_says_that_it_lies_there() -> None:
+    assert linked_source("vllm/envs.py, VLLM_PORT") == "`vllm/envs.py, VLLM_PORT`"

@@ -9,6 +9,7 @@ from typing import Any
 from pages.markdown import GENERATED, cell, page, table
 from scheduler_reader.explain.rules import explain_rule
 from scheduler_reader.report import wording
+from scheduler_reader.report.rule_help import linked_source
 from scheduler_reader.rule_engine import all_rules
 from scheduler_reader.rule_engine.rule import Rule
 from scheduler_reader.rule_engine.vocabulary import FUNCTIONS, computed_facts
@@ -101,7 +102,7 @@ def _rule(rule: Rule) -> str:
                 ("default it is about", rule.default),
                 ("vLLM", rule.versions),
                 ("since", f"sched-reader {rule.since}"),
-                ("source", rule.source),
+                ("source", linked_source(rule.source)),
             ),
         ),
         "## What it says",
