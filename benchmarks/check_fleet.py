@@ -12,7 +12,6 @@ from __future__ import annotations
 import os
 import sys
 import time
-from dataclasses import replace
 
 from check_repository import server
 
@@ -28,7 +27,7 @@ WARM_UP = 20
 def main(count: int) -> None:
     """Print milliseconds an engine by the goal, and the ratio of one process to all cores."""
     texts = [(server(number), f"serve-{number}.yaml") for number in range(count)]
-    stated = replace(Request(), workload=DEFAULT_WORKLOAD)
+    stated = Request()._replace(workload=DEFAULT_WORKLOAD)
     for name, request in (("rules alone", Request()), ("a stated workload", stated)):
         engines = [engine for text in texts[:WARM_UP] for engine in parse_text(*text).engines]
         check_all(engines, request, jobs=1)

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Protocol
+from typing import NamedTuple, Protocol, Self
 
 from scheduler_reader.capacity.plan import CapacityPlan
 from scheduler_reader.diagnosis.verdict import Bottleneck, TuningStep
@@ -26,10 +25,12 @@ class Judged(Protocol):
     def not_evaluated(self) -> tuple[NotEvaluated, ...]: ...
     @property
     def suppressed(self) -> tuple[Suppressed, ...]: ...
+    def _replace(
+        self, *, findings: tuple[Finding, ...] = ..., suppressed: tuple[Suppressed, ...] = ...
+    ) -> Self: ...
 
 
-@dataclass(frozen=True, slots=True)
-class Checked:
+class Checked(NamedTuple):
     """One engine and what the rules say about it, without the predictions nobody asked for."""
 
     engine: ResolvedEngine
@@ -38,8 +39,7 @@ class Checked:
     suppressed: tuple[Suppressed, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Assessment:
+class Assessment(NamedTuple):
     """One engine, read whole: what every renderer draws from."""
 
     engine: ResolvedEngine

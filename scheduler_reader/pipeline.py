@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from scheduler_reader.assessment import Assessment, Checked
 from scheduler_reader.capacity import plan_capacity
@@ -24,7 +24,7 @@ from scheduler_reader.observe.observation import (
 from scheduler_reader.parse.source import ParsedEngine
 from scheduler_reader.performance import estimate_performance, expected_performance
 from scheduler_reader.performance.estimate import PerformanceEstimate
-from scheduler_reader.policy import Policy, needs_prediction
+from scheduler_reader.policy import NO_POLICY, Policy, needs_prediction
 from scheduler_reader.resolve import ResolveOptions, resolve
 from scheduler_reader.resolve.engine import ResolvedEngine
 from scheduler_reader.rule_engine import Facts, Selection, Sources, evaluate, rules_for
@@ -39,16 +39,15 @@ IN_STEP = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Request:
+class Request(NamedTuple):
     """What the user states beside the configuration itself.  `workload` None: the default one."""
 
-    target: ResolveOptions = field(default_factory=ResolveOptions)
+    target: ResolveOptions = ResolveOptions()
     workload: Workload | None = None
-    slo: Slo = field(default_factory=Slo)
+    slo: Slo = Slo()
     rule_folders: Sequence[Path] = ()
-    rules: Selection = field(default_factory=Selection)
-    policy: Policy = field(default_factory=dict)
+    rules: Selection = Selection()
+    policy: Policy = NO_POLICY
     observation: Observation | None = None
 
     def observing(self, observation: Observation | None) -> Request:
@@ -56,12 +55,12 @@ class Request:
         if observation is None:
             return self
         if self.workload is not None:
-            return replace(self, observation=observation)
+            return self._replace(observation=observation)
         workload = observed_workload(observation)
         if workload is not None:
             note = "workload: of what was observed, with mean lengths (nobody states one)"
             observation = replace(observation, notes=(*observation.notes, note))
-        return replace(self, observation=observation, workload=workload)
+        return self._replace(observation=observation, workload=workload)
 
     def wanted_rules(self, release: Release) -> tuple[CompiledRule, ...]:
         """The rules that hold for a release and are not deselected."""

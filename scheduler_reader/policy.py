@@ -14,6 +14,7 @@ from scheduler_reader.errors import UsageError
 from scheduler_reader.value import Known, Origin
 
 Policy = Mapping[str, Known[Any]]  # thresholds by name
+NO_POLICY: Policy = {}
 
 
 class Threshold(NamedTuple):

@@ -6,7 +6,7 @@ import json
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, fields, replace
 from pathlib import Path
-from typing import Any, ClassVar, Literal, TypeAlias
+from typing import Any, ClassVar, Literal, NamedTuple, TypeAlias
 
 from scheduler_reader.data import documents
 from scheduler_reader.errors import InputError, UsageError
@@ -254,8 +254,7 @@ DEFAULT_WORKLOAD = Workload(
 )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Slo:
+class Slo(NamedTuple):
     """Latency objectives of a request in milliseconds; None: no objective."""
 
     ttft_ms: float | None = None

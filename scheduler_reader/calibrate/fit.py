@@ -83,7 +83,7 @@ def calibrate(engine: ResolvedEngine, runs: Sequence[Run]) -> Fit:
 
 
 def _shipped(engine: ResolvedEngine) -> Calibration:
-    step = build_step_model(replace(engine, calibration=None))
+    step = build_step_model(engine._replace(calibration=None))
     if isinstance(step, Unknown):
         raise UsageError(f"nothing can be calibrated: {step.reason}")
     host = step.value.host
@@ -105,7 +105,7 @@ _Cases = Sequence[tuple[Run, CapacityPlan]]
 
 def _errors(engine: ResolvedEngine, constants: Calibration, cases: _Cases) -> list[Errors]:
     """How far each run's prediction is off."""
-    calibrated = replace(engine, calibration=constants)
+    calibrated = engine._replace(calibration=constants)
     found: list[Errors] = []
     for run, plan in cases:
         estimate = simulated_estimate(calibrated, plan, run.workload, Slo())

@@ -8,8 +8,8 @@ group share a block table.  Source: vllm/v1/kv_cache_interface.py and v1/core/kv
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
 from math import ceil
+from typing import NamedTuple
 
 from scheduler_reader.capacity.constants import value_at
 from scheduler_reader.knowledge.models import LayerKind
@@ -22,8 +22,7 @@ class KvLayoutError(Exception):
     """The release has no KV layout for these layers together.  Never leaves `capacity/`."""
 
 
-@dataclass(frozen=True, slots=True)
-class KvLayer:
+class KvLayer(NamedTuple):
     """One layer's KV cache on one rank.
 
     `window` is the sliding window or the attention chunk in tokens.  `in_flight_tokens` is what
@@ -53,8 +52,7 @@ class KvLayer:
         return ceil(min(self.window + self.in_flight_tokens, length) / self.block_size)
 
 
-@dataclass(frozen=True, slots=True)
-class KvGroup:
+class KvGroup(NamedTuple):
     """Layers, by number, that share a block table; on a pipeline stage some groups may be empty."""
 
     layers: Mapping[int, KvLayer]
@@ -80,7 +78,7 @@ class KvGroup:
     def on_stage(self, numbers: Mapping[int, KvLayer]) -> KvGroup:
         """The layers of this group that a pipeline stage holds."""
         held = {number: layer for number, layer in self.layers.items() if number in numbers}
-        return replace(self, layers=held)
+        return self._replace(layers=held)
 
 
 def cut_groups(
@@ -98,7 +96,7 @@ def cut_groups(
         return ()
     if not keeps_windows:
         layers = promoted(layers)
-    if len({replace(layer, page_bytes=0, is_latent=False) for layer in layers.values()}) == 1:
+    if len({layer._replace(page_bytes=0, is_latent=False) for layer in layers.values()}) == 1:
         is_mixed = len({layer.page_bytes for layer in layers.values()}) > 1
         if is_mixed and not value_at("pages_of_two_sizes_in_one_group", release):
             raise KvLayoutError(_two_sizes(layers, release))
@@ -126,7 +124,7 @@ def promoted(layers: Mapping[int, KvLayer]) -> dict[int, KvLayer]:
     if full is None:
         return dict(layers)
     return {
-        number: replace(layer, kind="full", window=0, in_flight_tokens=0, shards=full.shards)
+        number: layer._replace(kind="full", window=0, in_flight_tokens=0, shards=full.shards)
         if layer.kind in ("sliding", "chunked")
         else layer
         for number, layer in layers.items()
@@ -151,7 +149,7 @@ def with_one_page(layers: Mapping[int, KvLayer], release: Release) -> Mapping[in
             size *= int(ratio)
         elif layer.kind not in RECURRENT and (rule == "longer blocks" or layer.is_latent):
             raise KvLayoutError(_two_sizes(layers, release))
-        unified[number] = replace(layer, page_bytes=largest, block_size=size)
+        unified[number] = layer._replace(page_bytes=largest, block_size=size)
     return unified
 
 

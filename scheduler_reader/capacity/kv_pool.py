@@ -8,7 +8,6 @@ Source: vllm/v1/core/kv_cache_utils.py (kv_cache_planning.py from 0.33.0), get_k
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import chain
 from typing import NamedTuple
 
@@ -78,8 +77,7 @@ def worker_layouts(
     )
 
 
-@dataclass(frozen=True, slots=True)
-class KvPool:
+class KvPool(NamedTuple):
     """The blocks of one engine.  `memory`: bytes for KV on each worker, by `layouts`."""
 
     release: Release

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 
@@ -47,8 +46,7 @@ class Remedy(NamedTuple):
         return {self.setting: self.value} | ({"max_model_len": length} if length else {})
 
 
-@dataclass(frozen=True, slots=True)
-class CapacityPlan:
+class CapacityPlan(NamedTuple):
     """All per GPU rank unless the name says otherwise.  `starts` None: cannot be said, see `reason`.
 
     `kv_cache_tokens` and `max_concurrency` are the numbers that release prints at start-up.

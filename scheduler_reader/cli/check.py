@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -81,15 +80,14 @@ def check(
     outputs = output.read("text")
     read = read_paths(paths or [], context.obj, passes_over=only_vllm)
     engines = list(read.engines)
-    request = replace(request, target=target.fetched(request.target, engines))
+    request = request._replace(target=target.fetched(request.target, engines))
     found = check_all(engines, request, jobs)
     checked = gated(read.files, found, request, controls)
 
     def whole() -> list[Assessment]:
         """The engines read whole, for formats that show more than findings."""
         return [
-            replace(
-                assess(engine, request),
+            assess(engine, request)._replace(
                 findings=one.findings,
                 not_evaluated=one.not_evaluated,
                 suppressed=one.suppressed,

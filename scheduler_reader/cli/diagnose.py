@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import typer
 
 from scheduler_reader.cli import options
@@ -55,7 +53,7 @@ def diagnose(
     outputs = output.read("terminal")
     files, unreadable = read_inputs(configs or [], context.obj)
     engines = [engine for file in files for engine in file.readable]
-    request = replace(request, target=target.fetched(request.target, engines))
+    request = request._replace(target=target.fetched(request.target, engines))
     assessed = [assess(engine, request) for engine in engines]
     assessments = gated(files, assessed, request, controls)
     write_reports(report_of(assessments, unreadable, lambda: assessments), outputs)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -32,7 +31,7 @@ def with_hub(target: ResolveOptions, engines: Iterable[ParsedEngine]) -> Resolve
         wanted = (engine.model_id.value, revision.value if isinstance(revision, Known) else None)
         if wanted not in folders:
             folders[wanted] = fetch_model(*wanted, _cache())
-    return replace(target, hub_models=folders)
+    return target._replace(hub_models=folders)
 
 
 def _cache() -> Path:

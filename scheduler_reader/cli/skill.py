@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -77,7 +76,7 @@ def skill(
     if configs or context.obj is not None:
         files, unreadable = read_inputs(configs or [], context.obj)
         engines = [engine for file in files for engine in file.readable]
-        request = replace(request, target=target.fetched(request.target, engines))
+        request = request._replace(target=target.fetched(request.target, engines))
         assessments = [assess(engine, request) for engine in engines]
     else:
         _refuse_without_config(context)

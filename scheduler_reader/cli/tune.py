@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, NamedTuple
@@ -159,7 +158,7 @@ def tune(
         raise UsageError("--for goodput needs an SLO: --slo-ttft-ms, --slo-itl-ms or --slo-tpot-ms")
     files, unreadable = read_inputs(configs or [], context.obj)
     engines = [engine for file in files for engine in file.readable]
-    request = replace(request, target=target.fetched(request.target, engines))
+    request = request._replace(target=target.fetched(request.target, engines))
     if plot is not None and len(engines) > 1:
         raise UsageError(f"--plot shows one engine; here are {len(engines)}")
     cases = [case_of(engine, request) for engine in engines]

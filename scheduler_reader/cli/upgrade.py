@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -62,7 +61,7 @@ def upgrade(
         raise UsageError("--fix and --diff need a file: a command line or stdin is none")
     files, unreadable = read_inputs([config] if config else [], context.obj)
     engines = [engine for file in files for engine in file.readable]
-    request = replace(request, target=target.fetched(request.target, engines))
+    request = request._replace(target=target.fetched(request.target, engines))
     rewrites: Sequence[Rewrite] = ()
     is_refused = False
     if (fix or diff) and files and config:

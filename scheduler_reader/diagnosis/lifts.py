@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import replace
 from math import ceil
 from typing import Any, NamedTuple, TypeAlias
 
@@ -96,8 +95,7 @@ def _holding_all(situation: Situation) -> CapacityPlan:
     most = situation.engine.value("max_model_len")
     longest = length if isinstance(most, Unknown) else int(most.value)
     blocks = together * ceil(min(length, longest) / block_size) + ceil(longest / block_size) + 1
-    return replace(
-        plan,
+    return plan._replace(
         num_blocks=max(plan.num_blocks or 0, blocks),
         # of mean contexts, which may all have become whole requests
         workload_concurrency=max(plan.workload_concurrency or 0.0, 2.0 * together),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import date
 from pathlib import Path
 from typing import Generic
@@ -101,12 +101,12 @@ def _findings_about(
 
 def _by_gravity(engine: J, severities: Severities) -> J:
     if not severities:
-        return replace(engine, findings=gravest_first(engine.findings))
+        return engine._replace(findings=gravest_first(engine.findings))
     findings = gravest_first(with_severity(one, severities) for one in engine.findings)
     accepted = tuple(
         one._replace(finding=with_severity(one.finding, severities)) for one in engine.suppressed
     )
-    return replace(engine, findings=findings, suppressed=accepted)
+    return engine._replace(findings=findings, suppressed=accepted)
 
 
 def _compared(engines: Sequence[J], baseline: Baseline, scope: _Scope, today: date) -> Judgement[J]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import get_args
 
@@ -50,4 +49,4 @@ def with_severity(finding: Finding, severities: Severities) -> Finding:
     prefixes = [prefix for prefix in severities if finding.code.startswith(prefix)]
     if not prefixes:
         return finding
-    return replace(finding, severity=severities[max(prefixes, key=len)].value)
+    return finding._replace(severity=severities[max(prefixes, key=len)].value)

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TypeVar
 
-from scheduler_reader.assessment import Assessment, Checked
+from scheduler_reader.assessment import Judged
 from scheduler_reader.gate.remarks import Acceptance, read_remark
 from scheduler_reader.parse.source import ParsedEngine, ParsedFile
 from scheduler_reader.rule_engine.finding import Finding, Suppressed, Suppression, SuppressionIssue
@@ -17,7 +17,7 @@ from scheduler_reader.value import Origin
 OWN = "GAT"  # findings about suppressions cannot be suppressed in the file, only deselected
 OPTION = re.compile(r"-[A-Za-z-]")
 
-J = TypeVar("J", bound=Checked | Assessment)
+J = TypeVar("J", bound=Judged)
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +73,7 @@ def suppressed(
 
 def divided(engine: J, counting: Sequence[Finding], accepted: Sequence[Suppressed]) -> J:
     """The engine with the findings that count, and further ones that do not."""
-    return replace(engine, findings=tuple(counting), suppressed=(*engine.suppressed, *accepted))
+    return engine._replace(findings=tuple(counting), suppressed=(*engine.suppressed, *accepted))
 
 
 def nearest(engines: Sequence[J], origin: Origin) -> int:

@@ -7,7 +7,6 @@ arguments of a parsed engine as one release's own parser does.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -51,7 +50,7 @@ def _parsed(file: InputFile, tree: Path) -> ParsedFile:
     if MARK in file.text:
         from scheduler_reader.parse.remarks import find_remarks
 
-        parsed = replace(parsed, remarks=find_remarks(parsed, file))
+        parsed = parsed._replace(remarks=find_remarks(parsed, file))
     return with_neighbours(with_config_files(parsed, tree))
 
 

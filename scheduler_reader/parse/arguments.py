@@ -7,8 +7,6 @@ what the file says: a spelling that some release refuses still has its value.
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from scheduler_reader.knowledge.flags import FlagTable
 from scheduler_reader.knowledge.parser_behaviour import parser_behaves
 from scheduler_reader.parse.reading import FlagReading
@@ -64,7 +62,7 @@ def _checked(reading: FlagReading) -> FlagReading:
         if issue.fatal
     }
     settings = {**reading.settings, **beyond}
-    return replace(reading, settings=settings, issues=(*reading.issues, *issues))
+    return reading._replace(settings=settings, issues=(*reading.issues, *issues))
 
 
 def is_plain_size(value: object) -> bool:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import replace
 from typing import Any, TypeAlias
 
 from scheduler_reader.knowledge.flags import Flag, FlagTable, Match
@@ -37,8 +36,7 @@ def with_arguments(parsed: ParsedEngine, changes: Changes, table: FlagTable) -> 
         for name, value in values.items()
         if is_call and value is not None
     ]
-    return replace(
-        parsed,
+    return parsed._replace(
         words=(*_words_without(parsed.words, values, table), *given),
         implied=tuple(_words_without(parsed.implied, values, table)),
         config=tuple(_entries_without(parsed.config, values, table)),

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 
 from scheduler_reader.errors import InputError
@@ -25,7 +24,7 @@ def with_config_files(parsed: ParsedFile, tree: Path | None) -> ParsedFile:
         engines.append(completed)
         problems += [problem] if problem else []
         remarks += [remark for remark in said if remark not in remarks]
-    return replace(parsed, engines=tuple(engines), problems=tuple(problems), remarks=tuple(remarks))
+    return parsed._replace(engines=tuple(engines), problems=tuple(problems), remarks=tuple(remarks))
 
 
 def _completed(
@@ -43,7 +42,7 @@ def _completed(
             return _read(engine, file), None, _remarks(file)
         except InputError as error:
             return engine, Problem(str(error), word.origin), ()
-    return replace(engine, unresolved={**engine.unresolved, "*config": reason}), None, ()
+    return engine._replace(unresolved={**engine.unresolved, "*config": reason}), None, ()
 
 
 def _may_be_read(name: str, folder: Path, tree: Path | None) -> bool:
@@ -65,7 +64,7 @@ def _read(engine: ParsedEngine, file: InputFile) -> ParsedEngine:
     if problems or not documents:
         what = problems[0].message if problems else "has no settings"
         raise InputError(what, problems[0].origin if problems else file.origin(1))
-    return replace(engine, config=config_entries(documents[0], file))
+    return engine._replace(config=config_entries(documents[0], file))
 
 
 def _remarks(file: InputFile) -> tuple[Remark, ...]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 from scheduler_reader.knowledge.flags import any_release_table
 from scheduler_reader.parse.deployment import Deployment
@@ -63,7 +63,7 @@ class Container:
         if self.deployment is None or image is None or not is_vllm_image(image.text):
             return self.deployment
         named = Unknown(image.unknown) if image.unknown else Known(image.text, image.origin)
-        return replace(self.deployment, image=named)
+        return self.deployment._replace(image=named)
 
 
 def image_arguments(container: Container) -> tuple[Entrypoint, tuple[Word, ...]] | None:

@@ -6,7 +6,6 @@ These are facts for rules, each with its origin; a field is None where the file 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from typing import Literal, NamedTuple
 
 from scheduler_reader.value import Value
@@ -25,8 +24,7 @@ class Probe(NamedTuple):
     port: Value[int] | None = None  # asked for; None: not told, or perhaps another container's
 
 
-@dataclass(frozen=True, slots=True)
-class Deployment:
+class Deployment(NamedTuple):
     """The surroundings of one replica of an engine."""
 
     image: Value[str] | None = None  # the reference, where it names vLLM
@@ -40,4 +38,4 @@ class Deployment:
     uses_host_ipc: Value[bool] | None = None  # /dev/shm is the host's
     cpu_limit: Value[float] | None = None  # cores
     memory_limit_bytes: Value[int] | None = None
-    probes: Mapping[ProbeKind, Probe] = field(default_factory=dict)
+    probes: Mapping[ProbeKind, Probe] = {}

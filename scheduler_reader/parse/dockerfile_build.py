@@ -36,7 +36,7 @@ def read_dockerfile(file: InputFile, form: str) -> ParsedFile:
     if engines:
         installed = build.stage.version
         if installed is not None:
-            engines = tuple(replace(engine, image_version=installed) for engine in engines)
+            engines = tuple(engine._replace(image_version=installed) for engine in engines)
         return ParsedFile(file.path, form, engines)
     problem = not_understood(container)
     if problem is None:

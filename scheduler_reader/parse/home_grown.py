@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import yaml
 
@@ -66,7 +66,7 @@ def holds_server(document: yaml.Node) -> bool:
 def read_engines(document: yaml.Node, file: InputFile, form: str) -> tuple[ParsedEngine, ...]:
     """The engines of the values, each with the remark that templates are not read."""
     return tuple(
-        replace(engine, unresolved={**engine.unresolved, "*template": TEMPLATES})
+        engine._replace(unresolved={**engine.unresolved, "*template": TEMPLATES})
         for engine in _engines(document, file, form, _Scope())
     )
 
@@ -86,8 +86,7 @@ def _engines(node: yaml.Node, file: InputFile, form: str, scope: _Scope) -> Iter
         if text is not None and COMMAND_KEYS.fullmatch(entry.key) and mentions_server(text):
             inner = embedded(entry.node, file)
             for engine in engines_in_shell(text, inner, form):
-                yield replace(
-                    engine,
+                yield engine._replace(
                     env=_env(file, scope) | dict(engine.env),
                     image_version=engine.image_version or _version(file, scope),
                 )
@@ -146,7 +145,7 @@ def _is_argument_map(node: yaml.Node) -> bool:
 
 def _from_arguments(node: yaml.Node, file: InputFile, form: str, scope: _Scope) -> ParsedEngine:
     arguments = [
-        _typed(replace(entry, key=name))
+        _typed(entry._replace(key=name))
         for entry in keywords(node, file)
         if (name := argument_named(entry.key)) is not None
     ]
@@ -169,7 +168,7 @@ def _typed(entry: ConfigEntry) -> ConfigEntry:
     """`"True"` and `"False"` as booleans: templates print them all the same."""
     truth = {"true": True, "false": False}
     text = entry.value.lower() if isinstance(entry.value, str) else ""
-    return replace(entry, value=truth[text]) if text in truth else entry
+    return entry._replace(value=truth[text]) if text in truth else entry
 
 
 def _inner_scope(node: yaml.Node, file: InputFile, outer: _Scope) -> _Scope:

@@ -8,7 +8,6 @@ sizes from `spec.parallelism`, and whatever VLLM_ADDITIONAL_ARGS holds.  A conta
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
 
 import yaml
 
@@ -72,7 +71,7 @@ def _role_engines(
     container = pods.container(node, surroundings)
     own = pods.container_engines(container) if container.command else []
     if own and serves_itself(container, own):
-        yield from (replace(engine, name=name) for engine in own)
+        yield from (engine._replace(name=name) for engine in own)
         return
     additional = _additional_words(container, pods)
     arguments = container.arguments if not container.program else ()

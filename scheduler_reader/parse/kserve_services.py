@@ -43,7 +43,7 @@ def _runtime_engines(found: KubernetesObject, manifest: Manifest) -> Iterator[Pa
         return
     for pod_spec, replicas in pod_specs(child(found.node, "spec"), None):
         for engine in manifest.pods.engines(pod_spec, replicas):
-            yield _with_stated_version(replace(engine, name=found.name), found, manifest)
+            yield _with_stated_version(engine._replace(name=found.name), found, manifest)
 
 
 def _service_engines(found: KubernetesObject, manifest: Manifest) -> Iterator[ParsedEngine]:
@@ -53,7 +53,7 @@ def _service_engines(found: KubernetesObject, manifest: Manifest) -> Iterator[Pa
     if model is None:
         for pod_spec, _ in pod_specs(predictor, None):
             for engine in manifest.pods.engines(pod_spec, replicas):
-                yield replace(engine, name=found.name)
+                yield engine._replace(name=found.name)
         return
     runtime = next(
         (
@@ -67,7 +67,7 @@ def _service_engines(found: KubernetesObject, manifest: Manifest) -> Iterator[Pa
         for container in items(child(runtime.node, "spec", "containers"))[:1]:
             merged = _merged(container, model, predictor, replicas, manifest)
             for engine in manifest.pods.container_engines(merged):
-                yield _with_stated_version(replace(engine, name=found.name), runtime, manifest)
+                yield _with_stated_version(engine._replace(name=found.name), runtime, manifest)
     elif serves_with_vllm(model):
         yield _runtime_elsewhere(found, model, predictor, manifest)
 
@@ -151,5 +151,5 @@ def _with_stated_version(
         release = release_of_tag(plain_text(entry.node) or "")
         if entry.key == VERSION_ANNOTATION and release is not None:
             stated = known_release(release, place(entry.node, manifest.pods.file))
-            return replace(engine, image_version=stated)
+            return engine._replace(image_version=stated)
     return engine

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import yaml
 
@@ -59,7 +59,7 @@ def workload_engines(found: KubernetesObject, manifest: Manifest) -> list[Parsed
         for engine in manifest.pods.engines(pod_spec, replicas)
     ]
     if len(engines) == 1 and found.name:
-        return [replace(engines[0], name=found.name)]
+        return [engines[0]._replace(name=found.name)]
     return engines
 
 

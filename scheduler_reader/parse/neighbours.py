@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from scheduler_reader.parse.source import ParsedEngine, ParsedFile
 
 TOGETHER = ("compose",)  # forms that start all their engines on the host they are read on
@@ -15,12 +13,12 @@ def with_neighbours(parsed: ParsedFile) -> ParsedFile:
         return parsed
     started = [engine for engine in parsed.engines if _is_always_started(engine)]
     engines = [
-        replace(engine, beside=tuple(other for other in started if other is not engine))
+        engine._replace(beside=tuple(other for other in started if other is not engine))
         if _is_always_started(engine)
         else engine
         for engine in parsed.engines
     ]
-    return replace(parsed, engines=tuple(engines))
+    return parsed._replace(engines=tuple(engines))
 
 
 def _is_always_started(engine: ParsedEngine) -> bool:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 from scheduler_reader.knowledge.flags import (
     Flag,
@@ -28,8 +28,7 @@ LEVELS = frozenset("0123")
 OPTIMIZATION_SHORT = re.compile(r"-O(?:=)?(?P<level>[^.=].*)")
 
 
-@dataclass(frozen=True, slots=True)
-class Argument:
+class Argument(NamedTuple):
     """One option as written, the flag(s) it may mean, and the words that are its values."""
 
     word: Word
@@ -60,7 +59,7 @@ def cut(words: Sequence[Word], table: FlagTable, dotted: bool) -> list[Argument 
             pieces += words[position:]
             break
         if word.text == "-O" and position < len(words) and words[position].text in LEVELS:
-            word = replace(words[position], text=f"-O{words[position].text}")
+            word = words[position]._replace(text=f"-O{words[position].text}")
             position += 1
         argument = _option(word, table, dotted)
         if argument is None:
@@ -69,7 +68,7 @@ def cut(words: Sequence[Word], table: FlagTable, dotted: bool) -> list[Argument 
         if not argument.inline:
             values = _values(argument, words[position:], table, dotted)
             position += len(values)
-            argument = replace(argument, values=values)
+            argument = argument._replace(values=values)
         pieces.append(argument)
     return pieces
 

@@ -37,7 +37,7 @@ class Placeholders:
         text = REFERENCE.sub(
             lambda match: self._hidden(Piece(match[0], f"{match[0]} {reason}")), word.text
         )
-        return replace(word, text=text)
+        return word._replace(text=text)
 
     def shown(self, text: str) -> tuple[str, str | None]:
         """A text with its unknown parts as they were written, and why the first is unknown."""
@@ -66,8 +66,7 @@ class Placeholders:
         """The engine with every placeholder in its words and environment shown."""
         if not self.parts:
             return engine
-        return replace(
-            engine,
+        return engine._replace(
             words=tuple(map(self.word, engine.words)),
             env={name: self.value(value) for name, value in engine.env.items()},
         )

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 from scheduler_reader.value import Origin, Value
 
@@ -25,8 +24,7 @@ IssueKind = Literal[
 ]
 
 
-@dataclass(frozen=True, slots=True)
-class FlagIssue:
+class FlagIssue(NamedTuple):
     """What a release's parser makes of one argument that it does not simply take."""
 
     kind: IssueKind
@@ -39,8 +37,7 @@ class FlagIssue:
     suggestion: str | None = None  # did you mean, or the replacement
 
 
-@dataclass(frozen=True, slots=True)
-class FlagReading:
+class FlagReading(NamedTuple):
     """The arguments as a release reads them: argument name in snake_case → typed value.
 
     `unresolved` holds what no single setting can: `*extra_args` for a splice of arguments that
@@ -51,4 +48,4 @@ class FlagReading:
     model: Value[str] | None
     settings: Mapping[str, Value[Any]]
     issues: tuple[FlagIssue, ...]
-    unresolved: Mapping[str, str] = field(default_factory=dict)
+    unresolved: Mapping[str, str] = {}

@@ -8,7 +8,6 @@ Commands inside commands are followed: `bash -c "…"`, `eval`, `ssh host '…'`
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import replace
 
 from scheduler_reader.parse.container import Container, image_arguments
 from scheduler_reader.parse.docker_run import container_of_run
@@ -82,8 +81,7 @@ def engines_in_container(
             )
         ]
     return tuple(
-        replace(
-            engine,
+        engine._replace(
             name=engine.name or container.name,
             image_version=engine.image_version or container.release,
             deployment=engine.deployment or container.surroundings,
@@ -103,7 +101,7 @@ class _Reader:
         """The engines; the release that the text installs holds outside containers."""
         for engine, has_container in self.found:
             stated = engine.image_version
-            yield replace(engine, image_version=stated if has_container else self.version or stated)
+            yield engine._replace(image_version=stated if has_container else self.version or stated)
 
     def read(self, script: ShellScript, text: str, line: int, column: int, depth: int) -> None:
         if depth > MAX_NESTING:

@@ -7,7 +7,6 @@ its arguments as they are written, and `arguments.read_arguments` reads them as 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from typing import Any, Literal, NamedTuple
 
 from scheduler_reader.parse.deployment import Deployment
@@ -18,8 +17,7 @@ MARK = "sched-reader"  # begins a remark, and is part of the annotation's name
 Entrypoint = Literal["serve", "api_server", "llm", "dynamo"]
 
 
-@dataclass(frozen=True, slots=True)
-class Word:
+class Word(NamedTuple):
     """One argument of a command line.
 
     `text` is what stands there; where part of it comes from elsewhere (`--port=$PORT`), the text
@@ -31,8 +29,7 @@ class Word:
     unknown: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class ConfigEntry:
+class ConfigEntry(NamedTuple):
     """One `key: value` of a `--config` YAML file or a keyword argument, as YAML read the value."""
 
     key: str
@@ -63,8 +60,7 @@ class Remark(NamedTuple):
     last: int
 
 
-@dataclass(frozen=True, slots=True)
-class ParsedEngine:
+class ParsedEngine(NamedTuple):
     """One vLLM engine found in a file.
 
     `words` are the arguments after `vllm serve` in order; `config` the entries of its `--config`
@@ -80,9 +76,9 @@ class ParsedEngine:
     config: tuple[ConfigEntry, ...] = ()
     keywords: tuple[ConfigEntry, ...] = ()
     implied: tuple[Word, ...] = ()
-    env: Mapping[str, Value[str]] = field(default_factory=dict)
+    env: Mapping[str, Value[str]] = {}
     image_version: Value[str] | None = None
-    unresolved: Mapping[str, str] = field(default_factory=dict)
+    unresolved: Mapping[str, str] = {}
     deployment: Deployment | None = None
     beside: tuple[ParsedEngine, ...] = ()  # engines of the file that run on its host at its time
 
@@ -92,8 +88,7 @@ class ParsedEngine:
         return PARSE_ERROR in self.unresolved
 
 
-@dataclass(frozen=True, slots=True)
-class ParsedFile:
+class ParsedFile(NamedTuple):
     """One input: its engines and what could not be understood, in file order."""
 
     path: str

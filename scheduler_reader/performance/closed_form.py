@@ -6,8 +6,6 @@ is put under the load protocol (`load`).
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from scheduler_reader.capacity.plan import CapacityPlan
 from scheduler_reader.performance.break_even import speculation_effect
 from scheduler_reader.performance.build import build_step_model
@@ -43,7 +41,7 @@ def estimate_performance(
         *draft_sentences(best.value.speculation),
         *refused_sentences(engine, plan, workload),
     )
-    found = replace(best.value, low=ends[0], high=ends[1], assumptions=assumptions)
+    found = best.value._replace(low=ends[0], high=ends[1], assumptions=assumptions)
     return Known(found, ORIGIN)
 
 
@@ -63,7 +61,7 @@ def expected_performance(
     assert not isinstance(parts, Unknown)  # or there were no best estimate
     replica, seats, _ = parts
     effect = speculation_effect(replica, min(seats, best.value.running / _replicas(engine)), seats)
-    return Known(replace(best.value, speculation=effect), ORIGIN)
+    return Known(best.value._replace(speculation=effect), ORIGIN)
 
 
 def operating_estimate(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import NamedTuple
 
 
@@ -21,8 +20,7 @@ class Floor(NamedTuple):
     bound: str  # memory, compute, communication, host
 
 
-@dataclass(frozen=True, slots=True)
-class StepShares:
+class StepShares(NamedTuple):
     """Where the time of a typical step goes; the four shares sum to 1."""
 
     memory: float
@@ -49,8 +47,7 @@ class SpeculationEffect(NamedTuple):
     break_even_concurrency: int | None
 
 
-@dataclass(frozen=True, slots=True)
-class PerformanceEstimate:
+class PerformanceEstimate(NamedTuple):
     """One operating point: best estimate, with the low and high end as further estimates."""
 
     ttft_ms: Latency

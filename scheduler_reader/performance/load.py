@@ -250,5 +250,5 @@ def _milliseconds(waiting: WaitingTime, is_saturated: bool) -> Latency:
 def _floor(step: StepModel, demand: Demand) -> Floor:
     """One stream alone: its weights and context over the memory bandwidth, at full speed."""
     parts = step.step_parts(1, demand.mean_context_tokens)
-    bound = max(zip(parts, StepShares.__slots__, strict=True))[1]
+    bound = max(zip(parts, StepShares._fields, strict=True))[1]
     return Floor(step.bandwidth_floor_s(demand.mean_context_tokens) * 1e3, str(bound))

@@ -89,8 +89,7 @@ def _help(
     text = "\n".join([about, *(f"{title}: {part}" for title, part in kept.items())])
     shown = {"vLLM": _code, "Source": linked_source, "More": _code}
     markdown = "\n\n".join(
-        [about]
-        + [f"**{title}**: {shown.get(title, str)(part)}" for title, part in kept.items()]
+        [about] + [f"**{title}**: {shown.get(title, str)(part)}" for title, part in kept.items()]
     )
     return RuleHelp(about, text, markdown, severity, confidence, default)
 

@@ -7,9 +7,8 @@ import math
 import re
 import shlex
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from scheduler_reader.assessment import Assessment
 from scheduler_reader.capacity.plan import CapacityPlan
@@ -199,8 +198,7 @@ def visible_changes(before: Mapping[str, Any], after: Mapping[str, Any]) -> dict
     }
 
 
-@dataclass(frozen=True, slots=True)
-class Verdict:
+class Verdict(NamedTuple):
     """A verdict in words: `headline` alone can be shouted, `detail` is the rest of the sentence."""
 
     headline: str

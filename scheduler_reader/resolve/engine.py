@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
-from typing import Any, Literal
+from dataclasses import dataclass
+from typing import Any, Literal, NamedTuple
 
 from scheduler_reader.knowledge.calibration import Calibration
 from scheduler_reader.knowledge.gpus import Gpu
@@ -21,8 +21,7 @@ NO_RUNNER = Unknown("the model runner is not resolved")
 NOTHING_FORCED = Unknown("whether a variable forces an engine is not resolved")
 
 
-@dataclass(frozen=True, slots=True)
-class Setting:
+class Setting(NamedTuple):
     """One engine argument as that release resolves it.
 
     `is_set` says that the user gave it; `default` is what it would be otherwise, and `controls`
@@ -46,8 +45,7 @@ class Hardware:
     memory_used_bytes: float = 0.0  # of each, by other processes when the engine starts
 
 
-@dataclass(frozen=True, slots=True)
-class ResolvedEngine:
+class ResolvedEngine(NamedTuple):
     """Everything later stages need to know about one engine; nothing in it depends on them."""
 
     parsed: ParsedEngine
@@ -102,7 +100,7 @@ class ResolvedEngine:
         """A copy with some resolved values replaced: the "what if" of tuning and lifting limits."""
         settings = dict(self.settings)
         for name, value in changes.items():
-            settings[name] = replace(
-                settings[name], value=Known(value, Origin("derived", "what if")), is_set=True
+            settings[name] = settings[name]._replace(
+                value=Known(value, Origin("derived", "what if")), is_set=True
             )
-        return replace(self, settings=settings)
+        return self._replace(settings=settings)

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 from scheduler_reader.knowledge.environment import why_unread
 from scheduler_reader.resolve.engine import ResolvedEngine
@@ -14,8 +13,7 @@ WISHES = ("dtype", "kv_cache_dtype", "quantization", "max_model_len", "speculati
 OPEN = (None, "auto", -1, "-1")
 
 
-@dataclass(frozen=True, slots=True)
-class OverriddenSetting:
+class OverriddenSetting(NamedTuple):
     """An argument whose value in the configuration is not the one that runs."""
 
     name: str
@@ -25,8 +23,7 @@ class OverriddenSetting:
     origin: Origin
 
 
-@dataclass(frozen=True, slots=True)
-class UnreadVariable:
+class UnreadVariable(NamedTuple):
     """An environment variable that the release does not read, and others do."""
 
     name: str

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from pathlib import Path
+from typing import NamedTuple
 
 from scheduler_reader.knowledge.calibration import Calibration
 from scheduler_reader.value import Origin
 
 
-@dataclass(frozen=True, slots=True)
-class ResolveOptions:
+class ResolveOptions(NamedTuple):
     """The options of sched-reader that decide what a configuration means.
 
     What is None is taken from the configuration where it says so, else assumed: the newest known
@@ -24,11 +23,9 @@ class ResolveOptions:
     offline: bool = False  # the defaults of the LLM class
     model_config: Path | None = None  # a config.json, or the folder of a model
     gpu_memory_used_gib: float = 0.0  # by other processes, on each GPU, when the engine starts
-    hub_models: Mapping[tuple[str, str | None], Path] = field(
-        default_factory=dict
-    )  # by id, revision
+    hub_models: Mapping[tuple[str, str | None], Path] = {}  # by id, revision
     calibration: Calibration | None = None  # constants fitted to the user's own measurements
-    origins: Mapping[str, Origin] = field(default_factory=dict)  # of those in a settings file
+    origins: Mapping[str, Origin] = {}  # of those in a settings file
 
     def origin(self, name: str) -> Origin:
         """Where an option is stated: its place in the settings file, else the command line."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from scheduler_reader.value import Origin
@@ -23,8 +22,7 @@ IssueKind = Literal[
 ]
 
 
-@dataclass(frozen=True, slots=True)
-class Finding:
+class Finding(NamedTuple):
     """`fix` maps argument names to the value to set (None: remove the argument).
 
     `argument` names what is blamed, whatever line it stands in: an engine argument, an option as
@@ -40,7 +38,7 @@ class Finding:
     why: str
     source: str
     origin: Origin | None = None
-    fix: Mapping[str, Any] = field(default_factory=dict)
+    fix: Mapping[str, Any] = {}
     fix_text: str = ""
     predicted: Mapping[str, Any] | None = None
     argument: str = ""
@@ -65,8 +63,7 @@ class Suppressed(NamedTuple):
     suppression: Suppression
 
 
-@dataclass(frozen=True, slots=True)
-class SuppressionIssue:
+class SuppressionIssue(NamedTuple):
     """What is wrong with one code of a remark, or with the remark as a whole."""
 
     kind: IssueKind

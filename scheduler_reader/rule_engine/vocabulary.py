@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import pkgutil
 from collections.abc import Callable
-from dataclasses import fields
 from functools import cache
 from importlib import import_module
 from typing import Any, NamedTuple
@@ -17,7 +16,7 @@ from scheduler_reader.rule_engine.settings import is_setting, setting_kind
 
 KINDS = {"int": "number", "float": "number", "str": "text", "bool": "flag"}
 ITEM_FIELDS = {
-    item.__name__: tuple(field.name for field in fields(item))
+    item.__name__: item._fields
     for item in (FlagIssue, OverriddenSetting, SuppressionIssue, UnreadVariable)
 }
 

@@ -63,7 +63,7 @@ def counted(setup: Setup) -> Setup:
 
 def objectives(slo: Slo, unit: float) -> Slo:
     """What holds for a gap between units where an objective is on the mean gap between tokens."""
-    return slo if slo.tpot_ms is None else replace(slo, tpot_ms=slo.tpot_ms * unit)
+    return slo if slo.tpot_ms is None else slo._replace(tpot_ms=slo.tpot_ms * unit)
 
 
 def in_tokens(metrics: Metrics, unit: float) -> Metrics:

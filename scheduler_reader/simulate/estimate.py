@@ -8,7 +8,6 @@ where a run would be slow or cannot be made.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 
 from scheduler_reader.capacity.plan import CapacityPlan
 from scheduler_reader.errors import UsageError
@@ -122,7 +121,7 @@ def _obstacle(setup: Setup, slo: Slo) -> str | None:
 
 def _unsimulated(instant: Known[PerformanceEstimate], reason: str) -> Known[PerformanceEstimate]:
     notes = (*instant.value.not_modeled, f"closed form, not simulated: {reason}")
-    return Known(replace(instant.value, not_modeled=notes), instant.origin)
+    return Known(instant.value._replace(not_modeled=notes), instant.origin)
 
 
 def _merged(
@@ -132,8 +131,7 @@ def _merged(
     records, whole = result.records, metrics.times(setup.replicas)
     assert whole.ttft_ms is not None
     tpot_ms = instant.tpot_ms if whole.tpot_ms is None else whole.tpot_ms.mean
-    best = replace(
-        instant,
+    best = instant._replace(
         ttft_ms=whole.ttft_ms,
         itl_ms=whole.itl_ms or instant.itl_ms,
         tpot_ms=tpot_ms,
@@ -148,7 +146,7 @@ def _merged(
     )
     low = instant.low and _moved(instant.low, instant, best)
     high = instant.high and _moved(instant.high, instant, best)
-    return replace(best, low=low, high=high)
+    return best._replace(low=low, high=high)
 
 
 def _seconds_running(record: RequestRecord) -> float:
@@ -178,8 +176,7 @@ def _moved(
     """An end of the closed form's range, by the ratio of the run to the closed form."""
     speed = best.requests_per_s / instant.requests_per_s
     tpot_ms = _in_ratio(end.tpot_ms, instant.tpot_ms, best.tpot_ms)
-    return replace(
-        end,
+    return end._replace(
         ttft_ms=_moved_latency(end.ttft_ms, instant.ttft_ms, best.ttft_ms),
         itl_ms=_moved_latency(end.itl_ms, instant.itl_ms, best.itl_ms),
         tpot_ms=end.tpot_ms if tpot_ms is None else tpot_ms,

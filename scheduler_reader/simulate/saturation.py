@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from scheduler_reader.performance.estimate import Latency, PerformanceEstimate
 from scheduler_reader.simulate.setup import Setup
 from scheduler_reader.simulate.sustained import sustained_rate
@@ -39,8 +37,7 @@ def with_capacity(
     is_saturated = offered > capacity * (1 + setup.value.step_model.spread + TOLERANCE)
     was_served = estimate.saturated and is_saturated
     ratio = capacity / expected
-    estimate = replace(
-        _served(estimate, ratio) if was_served else estimate,
+    estimate = (_served(estimate, ratio) if was_served else estimate)._replace(
         saturated=is_saturated,
         capacity_requests_per_s=capacity,
         queue_growth_per_s=max(0.0, offered - capacity),
@@ -54,8 +51,7 @@ def without_tails(estimate: PerformanceEstimate) -> PerformanceEstimate:
     """A run that is saturated: its means are of a finite run, its tails say how long it was."""
     ends = (estimate.low, estimate.high)
     low, high = (end and without_tails(end) for end in ends)
-    return replace(
-        estimate,
+    return estimate._replace(
         ttft_ms=Latency(estimate.ttft_ms.mean),
         itl_ms=Latency(estimate.itl_ms.mean),
         steady_ttft_p99_ms=None,
@@ -69,13 +65,12 @@ def _with_end(end: PerformanceEstimate, ratio: float, offered: float) -> Perform
         return end
     capacity = end.capacity_requests_per_s * ratio
     growth = max(0.0, offered - capacity)
-    return replace(end, capacity_requests_per_s=capacity, queue_growth_per_s=growth)
+    return end._replace(capacity_requests_per_s=capacity, queue_growth_per_s=growth)
 
 
 def _served(estimate: PerformanceEstimate, ratio: float) -> PerformanceEstimate:
     """The rates of a saturated engine, by the ratio of the searched capacity to the expected."""
-    return replace(
-        estimate,
+    return estimate._replace(
         output_tokens_per_s=estimate.output_tokens_per_s * ratio,
         total_tokens_per_s=estimate.total_tokens_per_s * ratio,
         requests_per_s=estimate.requests_per_s * ratio,

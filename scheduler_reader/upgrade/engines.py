@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import replace
 
 from scheduler_reader.errors import UsageError
 from scheduler_reader.knowledge.versions import Release, find_release
@@ -44,4 +43,4 @@ def _earlier(engine: ParsedEngine, stated: str | None) -> Release:
 
 
 def _at(request: Request, release: Release) -> Request:
-    return replace(request, target=replace(request.target, vllm_version=release.name))
+    return request._replace(target=request.target._replace(vllm_version=release.name))

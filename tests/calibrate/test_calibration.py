@@ -36,7 +36,7 @@ def measured(served):
         runs = []
         for concurrency in concurrencies:
             engine, plan = served(LLAMA_8B, load(concurrency))
-            engine = replace(engine, calibration=TRUE)
+            engine = engine._replace(calibration=TRUE)
             found = simulated_estimate(engine, plan, load(concurrency), Slo()).value
             values = {
                 "tpot_ms": found.tpot_ms,
@@ -92,8 +92,7 @@ def test_a_load_that_is_not_served_cannot_be_fitted(served):
 def test_a_calibrated_step_is_made_of_its_constants(served):
     engine = served(LLAMA_8B)[0]
     shipped = build_step_model(engine).value
-    twice = replace(
-        engine,
+    twice = engine._replace(
         calibration=Calibration(step_us=1000.0, sequence_us=10.0, request_ms=5.0, kernel_scale=2.0),
     )
     model = build_step_model(twice).value

@@ -199,7 +199,7 @@ def test_more_ranks_never_hold_fewer_tokens(ranks: int, sequences: int) -> None:
 def test_the_longest_length_is_the_last_that_fits(blocks: int, limit: int) -> None:
     found = look().pool
     assert found is not None
-    pool = replace(found.best, memory=(blocks * found.layout.block_bytes,))
+    pool = found.best._replace(memory=(blocks * found.layout.block_bytes,))
     longest = pool.longest(limit)
     assert pool.fits(longest)
     assert longest == limit or not pool.fits(longest + 1)

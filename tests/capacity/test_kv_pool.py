@@ -6,7 +6,6 @@ Pages are 1,024 bytes and blocks 16 tokens unless a test says otherwise.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 
 import pytest
 
@@ -92,7 +91,7 @@ def test_a_state_takes_one_block_a_request_in_each_group() -> None:
 
 
 def test_head_sizes_may_differ_in_one_group_since_0_11() -> None:
-    layers = numbered((24, FULL), (24, replace(FULL, page_bytes=2 * KIB)))
+    layers = numbered((24, FULL), (24, FULL._replace(page_bytes=2 * KIB)))
     found = pool(layers)
     assert found.layouts[0].block_bytes == 24 * 3 * KIB
     assert found.concurrency(8192) == 1000 / 512
@@ -101,7 +100,7 @@ def test_head_sizes_may_differ_in_one_group_since_0_11() -> None:
 
 
 def test_smaller_pages_get_longer_blocks_since_0_12() -> None:
-    layers = numbered((6, FULL), (6, replace(WINDOW, page_bytes=2 * KIB)))
+    layers = numbered((6, FULL), (6, WINDOW._replace(page_bytes=2 * KIB)))
     found = pool(layers)
     assert [group.block_size for group in found.layouts[0].groups] == [32, 16]
     assert found.concurrency(8192) == 1000 / (256 + 41)
@@ -110,19 +109,19 @@ def test_smaller_pages_get_longer_blocks_since_0_12() -> None:
 
 
 def test_pages_that_do_not_divide_are_padded_since_0_24_but_never_latents() -> None:
-    layers = numbered((6, FULL), (6, replace(WINDOW, page_bytes=1.5 * KIB)))
+    layers = numbered((6, FULL), (6, WINDOW._replace(page_bytes=1.5 * KIB)))
     assert pool(layers, release=Release("0.24.0")).layouts[0].block_bytes == 6 * 1.5 * KIB
     with pytest.raises(KvLayoutError):
         pool(layers, release=Release("0.23.0"))
     latent = numbered(
-        (6, replace(FULL, is_latent=True)), (6, replace(WINDOW, page_bytes=1.5 * KIB))
+        (6, FULL._replace(is_latent=True)), (6, WINDOW._replace(page_bytes=1.5 * KIB))
     )
     with pytest.raises(KvLayoutError):
         pool(latent)
 
 
 def test_context_parallel_ranks_share_a_request_and_print_all_its_tokens() -> None:
-    sharded = replace(FULL, shards=8)
+    sharded = FULL._replace(shards=8)
     found = pool(numbered((61, sharded)), release=Release("0.18.0"))
     assert found.concurrency(8192) == 1000 / 64
     assert found.printed_tokens(8192) == 1000 * 16 * 8
@@ -180,7 +179,7 @@ def test_the_null_block_is_spared_since_0_29() -> None:
 
 def test_an_override_counts_for_blocks_always_and_for_the_check_since_0_20_1() -> None:
     for version, fits in (("0.20.0", True), ("0.20.1", False)):
-        found = replace(pool(numbered((32, FULL)), release=Release(version)), blocks_override=100)
+        found = pool(numbered((32, FULL)), release=Release(version))._replace(blocks_override=100)
         assert (found.num_blocks, found.fits(8192)) == (100, fits)
 
 
@@ -228,13 +227,13 @@ def test_what_is_printed_of_a_length_that_fills_no_whole_block(
 def test_one_group_of_longer_blocks_is_printed_as_configured_before_0_11(
     release: str, size: int
 ) -> None:
-    layers = numbered((32, replace(FULL, block_size=64)))
+    layers = numbered((32, FULL._replace(block_size=64)))
     assert pool(layers, release=Release(release)).printed_tokens(8192) == 1000 * size
-    two = numbered((1, replace(FULL, block_size=64)), (1, replace(WINDOW, block_size=64)))
+    two = numbered((1, FULL._replace(block_size=64)), (1, WINDOW._replace(block_size=64)))
     assert pool(two, release=Release(release)).printed_tokens(8192) == 500 * 64
 
 
 def test_an_override_of_few_blocks_is_the_longest_request() -> None:
-    found = replace(pool(numbered((32, FULL)), release=RELEASE), blocks_override=7)
+    found = pool(numbered((32, FULL)), release=RELEASE)._replace(blocks_override=7)
     assert [found.worker_blocks(0), found.num_blocks, found.longest(8192)] == [7, 7, 112]
-    assert replace(found, blocks_override=0).num_blocks == 0
+    assert found._replace(blocks_override=0).num_blocks == 0

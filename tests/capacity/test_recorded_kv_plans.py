@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import re
 from collections import Counter
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -138,7 +137,7 @@ def given_memory(row: dict[str, Any]) -> list[float]:
 
 def compare_printed(pool: KvPool, answer: dict[str, Any], length: int) -> None:
     if not value_at("groups_are_global", pool.release):  # each worker prints before they agree
-        pool = replace(pool, layouts=pool.layouts[:1], memory=pool.memory[:1])
+        pool = pool._replace(layouts=pool.layouts[:1], memory=pool.memory[:1])
     if "printed_tokens" in answer:
         assert pool.printed_tokens(length) == answer["printed_tokens"]
     if "printed_concurrency" in answer:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
 
 from scheduler_reader.diagnosis import find_bottleneck
@@ -137,8 +135,8 @@ def test_a_simulator_can_take_the_place_of_the_closed_form(served):
     def slow_host(engine, plan, workload, slo):
         asked.append(engine.get("max_num_batched_tokens"))
         found = operating_estimate(engine, plan, workload, slo).value
-        shares = replace(found.shares, host=0.7, memory=0.2, compute=0.1, communication=0.0)
-        return Known(replace(found, shares=shares), plan)
+        shares = found.shares._replace(host=0.7, memory=0.2, compute=0.1, communication=0.0)
+        return Known(found._replace(shares=shares), plan)
 
     found = find_bottleneck(engine, plan, load, Slo(), evaluate=slow_host)
     assert isinstance(found, Known)

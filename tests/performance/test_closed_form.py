@@ -161,7 +161,7 @@ def test_more_blocks_never_lower_throughput(served):
     engine, plan = served(LLAMA_8B, load)
     rates = []
     for blocks in (2_000, 8_000, 32_000, 128_000):
-        found = estimate_performance(engine, replace(plan, num_blocks=blocks), load, Slo())
+        found = estimate_performance(engine, plan._replace(num_blocks=blocks), load, Slo())
         assert isinstance(found, Known)
         rates.append(found.value.output_tokens_per_s)
     assert rates == sorted(rates)

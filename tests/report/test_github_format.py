@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from dataclasses import replace
 
 import built_assessments as build
 from small_report import HOSTILE, TOO_LONG, hostile_report, small_report
@@ -56,7 +55,7 @@ def test_the_whole_output() -> None:
 
 
 def test_a_parser_gets_back_what_was_said() -> None:
-    finding = replace(TOO_LONG, message="100% of 8, or 9: all", fix={}, fix_text="")
+    finding = TOO_LONG._replace(message="100% of 8, or 9: all", fix={}, fix_text="")
     report = Report.of([build.healthy(engine=build.engine(name="a"), findings=(finding,))])
     assert read(github.render(report)) == [
         (
@@ -90,7 +89,7 @@ def test_text_of_files_starts_no_command() -> None:
 
 
 def test_line_ends_do_not_end_a_command() -> None:
-    finding = replace(TOO_LONG, message=f"one\n::error::{HOSTILE}\r\n::stop-commands::x")
+    finding = TOO_LONG._replace(message=f"one\n::error::{HOSTILE}\r\n::stop-commands::x")
     text = github.render(Report.of([build.healthy(findings=(finding,))]))
     assert text.count("\n") == 1
 

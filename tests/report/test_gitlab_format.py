@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from dataclasses import replace
 from typing import Any
 
 import built_assessments as build
@@ -76,14 +75,14 @@ def test_every_field_that_gitlab_requires_is_there() -> None:
 
 
 def test_a_fingerprint_outlives_lines_and_words() -> None:
-    moved = replace(TOO_LONG, origin=build.at(40, 9), message="max_model_len is 1 and 2 fit.")
-    other = replace(TOO_LONG, argument="max_num_seqs")
+    moved = TOO_LONG._replace(origin=build.at(40, 9), message="max_model_len is 1 and 2 fit.")
+    other = TOO_LONG._replace(argument="max_num_seqs")
     (before,), (after,), (another,) = entries(TOO_LONG), entries(moved), entries(other)
     assert before["fingerprint"] == after["fingerprint"] != another["fingerprint"]
 
 
 def test_fingerprints_are_unique() -> None:
-    twice = entries(TOO_LONG, replace(TOO_LONG, origin=build.at(9)))
+    twice = entries(TOO_LONG, TOO_LONG._replace(origin=build.at(9)))
     assert len({entry["fingerprint"] for entry in twice}) == 2
 
 
@@ -98,5 +97,5 @@ def test_fingerprints_are_unique() -> None:
     ],
 )
 def test_degrees(severity: Any, effect: Any, degree: str) -> None:
-    (entry,) = entries(replace(TOO_LONG, severity=severity, effect=effect))
+    (entry,) = entries(TOO_LONG._replace(severity=severity, effect=effect))
     assert entry["severity"] == degree

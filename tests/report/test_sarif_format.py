@@ -170,7 +170,7 @@ LOG = """\
 
 
 def one_finding(**changes: Any) -> Report:
-    engine = build.healthy(findings=(replace(TOO_LONG, **changes),), not_evaluated=())
+    engine = build.healthy(findings=(TOO_LONG._replace(**changes),), not_evaluated=())
     return small_report(judged=[engine], unreadable=(), assess=lambda: [engine])
 
 
@@ -290,9 +290,9 @@ def test_uris_are_relative(path: str, uri: str, monkeypatch: pytest.MonkeyPatch)
 def test_a_command_line_has_no_file() -> None:
     engine = build.engine()
     origin = Origin("command line", "command line")
-    parsed = replace(engine.parsed, origin=origin)
+    parsed = engine.parsed._replace(origin=origin)
     judged = build.healthy(
-        engine=replace(engine, parsed=parsed), findings=(replace(TOO_LONG, origin=None),)
+        engine=engine._replace(parsed=parsed), findings=(TOO_LONG._replace(origin=None),)
     )
     (result,) = run_of(Report.of([judged]))["results"]
     assert result["locations"] == [

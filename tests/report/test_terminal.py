@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from io import StringIO
 
 import built_assessments as build
@@ -217,8 +216,7 @@ def test_what_is_not_known_is_said_with_its_reason() -> None:
 
 
 def test_an_uncertain_start_names_what_would_help() -> None:
-    plan = replace(
-        build.capacity(),
+    plan = build.capacity()._replace(
         starts=None,
         reason="may not start: one request of max_model_len 131,072 needs 16.00 GiB",
         max_concurrency=0.97,

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from dataclasses import replace
 from io import StringIO
 
 import built_assessments as build
@@ -24,7 +23,7 @@ from scheduler_reader.upgrade.rewrite import Rewrite
 from scheduler_reader.value import Known, Origin
 
 BEFORE = build.healthy(findings=())
-AFTER = replace(BEFORE, engine=replace(BEFORE.engine, release=Release("0.20.0")))
+AFTER = BEFORE._replace(engine=BEFORE.engine._replace(release=Release("0.20.0")))
 UPGRADE = Upgrade(
     before=BEFORE,
     after=AFTER,

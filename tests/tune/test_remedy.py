@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
 
 from scheduler_reader.parse import parse_text
@@ -49,18 +47,18 @@ def changed(text: str, path: str, finding: Finding, release: str = "0.18.0") -> 
 def test_the_proposed_setting_is_written(
     text: str, path: str, fix: dict[str, object], after: str
 ) -> None:
-    assert changed(text, path, replace(FINDING, fix=fix)) == after
+    assert changed(text, path, FINDING._replace(fix=fix)) == after
 
 
 def test_an_option_that_is_gone_is_taken_out() -> None:
-    gone = replace(FINDING, code="FLG002")
+    gone = FINDING._replace(code="FLG002")
     assert changed(SCRIPT, "a.sh", gone) == SCRIPT.replace(" \\\n  --swap-space 4", "")
 
 
 def test_what_cannot_be_edited_safely_is_left() -> None:
     text = "LEN=64\nvllm serve Qwen/Qwen3-8B --max-num-seqs $LEN --swap-space $LEN\n"
-    assert changed(text, "a.sh", replace(FINDING, fix={"max_num_seqs": None})) != text
-    assert changed(text, "a.sh", replace(FINDING, fix={"max_model_len": None})) is None
+    assert changed(text, "a.sh", FINDING._replace(fix={"max_num_seqs": None})) != text
+    assert changed(text, "a.sh", FINDING._replace(fix={"max_model_len": None})) is None
     assert changed(text, "a.sh", FINDING) is None
 
 

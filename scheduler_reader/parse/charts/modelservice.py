@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import yaml
 
@@ -81,7 +81,7 @@ def _engine(
     if plain_text(child(container, "modelCommand")) not in WRITTEN_BY_CHART:
         pods = PodReader(file, form)
         for engine in pods.container_engines(pods.container(container, surroundings)):
-            yield replace(engine, name=role.name)
+            yield engine._replace(name=role.name)
         return
     env = environment(child(container, "env"), file)
     image = child(container, "image")

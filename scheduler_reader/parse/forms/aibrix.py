@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import yaml
@@ -44,7 +43,7 @@ def read(file: InputFile) -> ParsedFile:
 def _engines(found: KubernetesObject, pods: PodReader) -> Iterator[ParsedEngine]:
     for name, pod_spec, replicas in _pods(found.node, found.name, None):
         for engine in pods.engines(pod_spec, replicas):
-            yield replace(engine, name=name or engine.name)
+            yield engine._replace(name=name or engine.name)
 
 
 def _pods(

@@ -7,7 +7,6 @@ Source: kaito, presets/workspace/inference/vllm/inference_api.py.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
 
 import yaml
 
@@ -83,7 +82,7 @@ def _workspace(
     template = child(inference, "template", "spec")
     if template is not None:
         pods = PodReader(file, FORM)
-        yield from (replace(engine, name=name) for engine in pods.engines(template, None))
+        yield from (engine._replace(name=name) for engine in pods.engines(template, None))
         problems += pods.problems
         return
     config = child(inference, "config")
@@ -91,7 +90,7 @@ def _workspace(
     preset = child(inference, "preset", "name")
     if reference in configs:
         node, inner = configs[reference]
-        yield replace(_engine(node, inner, preset), name=name)
+        yield _engine(node, inner, preset)._replace(name=name)
     elif preset is not None:
         unresolved = (
             {}
@@ -101,7 +100,7 @@ def _workspace(
             }
         )
         found = _engine(preset, file, preset)
-        yield replace(found, name=name, unresolved={**found.unresolved, **unresolved})
+        yield found._replace(name=name, unresolved={**found.unresolved, **unresolved})
 
 
 def _engine(config: yaml.Node, file: InputFile, preset: yaml.Node | None) -> ParsedEngine:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
 
 import yaml
 
@@ -122,4 +121,4 @@ def _service(found: KubernetesObject, pods: PodReader) -> Iterator[ParsedEngine]
         pod_spec = child(template, key, "spec")
         if pod_spec is not None:
             for engine in pods.engines(pod_spec, child(found.node, "spec", "replicas")):
-                yield replace(engine, name=found.name)
+                yield engine._replace(name=found.name)

@@ -8,7 +8,6 @@ Source: the LeaderWorkerSet API reference, leaderworkerset.x-k8s.io/v1.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
 
 from scheduler_reader.parse.input_file import InputFile
 from scheduler_reader.parse.kubernetes_objects import KubernetesObject, kinds_in
@@ -38,4 +37,4 @@ def _engines(found: KubernetesObject, manifest: Manifest) -> Iterator[ParsedEngi
         template = child(templates, key)
         for pod_spec, _ in pod_specs(template, None):
             for engine in manifest.pods.engines(pod_spec, child(spec, "replicas")):
-                yield replace(engine, name=role)
+                yield engine._replace(name=role)

@@ -7,7 +7,6 @@ switches it on.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
 
 import yaml
 
@@ -69,7 +68,7 @@ def _features(recipe: yaml.Node, file: InputFile) -> Iterator[Word]:
     features = child(recipe, "features")
     for entry in entries(features):
         for found in words(child(entry.node, "args"), file):
-            yield replace(found, unknown=f"feature {entry.key} may add it")
+            yield found._replace(unknown=f"feature {entry.key} may add it")
 
 
 def _not_in(features: tuple[Word, ...], arguments: list[Word]) -> tuple[Word, ...]:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import yaml
 
 from scheduler_reader.parse.accelerators import accelerator
@@ -59,8 +57,7 @@ def _engines(task: yaml.Node, file: InputFile) -> list[ParsedEngine]:
     version = _installed(task, file)
     name = plain_text(child(task, "name"))
     return [
-        replace(
-            engine,
+        engine._replace(
             name=engine.name or name,
             env=env | dict(engine.env),
             image_version=engine.image_version or version,

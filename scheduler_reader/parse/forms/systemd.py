@@ -6,7 +6,7 @@ Source: systemd.service(5) (`ExecStart=`), systemd.exec(5) (`Environment=`), pod
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 from scheduler_reader.parse.container import Container, not_understood
 from scheduler_reader.parse.deployment import Deployment
@@ -132,7 +132,7 @@ class _Unit:
         """The words of a command: `${X}` is one word, a lone `$X` is cut at its blanks."""
         words = self._words(setting)
         if words and setting.key == "ExecStart":
-            words[0] = replace(words[0], text=words[0].text.lstrip(PREFIXES))
+            words[0] = words[0]._replace(text=words[0].text.lstrip(PREFIXES))
         expanded: list[Word] = []
         for word in words:
             lone = VARIABLE.fullmatch(word.text)
@@ -140,7 +140,7 @@ class _Unit:
             if isinstance(value, Known):
                 expanded += [Word(part, word.origin) for part in value.value.split()]
             else:
-                expanded.append(replace(word, text=self._expanded(word.text, env)))
+                expanded.append(word._replace(text=self._expanded(word.text, env)))
         return tuple(expanded)
 
     def _expanded(self, text: str, env: dict[str, Value[str]]) -> str:

@@ -110,4 +110,4 @@ class _Reader:
             self.problems.append(Problem(message, place(node, self.file)))
             return
         self.problems += parsed.problems
-        yield from (replace(engine, form=FORM) for engine in parsed.engines)
+        yield from (engine._replace(form=FORM) for engine in parsed.engines)

@@ -6,8 +6,6 @@ hold more; a Truss with vLLM but neither says no more than that.
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import yaml
 
 from scheduler_reader.parse.accelerators import accelerator
@@ -52,8 +50,7 @@ def read(file: InputFile) -> ParsedFile:
         env = environment(child(document, "environment_variables"), file)
         version = _version(document, file)
         engines += [
-            replace(
-                engine,
+            engine._replace(
                 name=engine.name or plain_text(child(document, "model_name")),
                 env=env | dict(engine.env),
                 image_version=engine.image_version or version,
