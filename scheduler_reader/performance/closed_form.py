@@ -12,10 +12,11 @@ from scheduler_reader.performance.build import build_step_model
 from scheduler_reader.performance.estimate import PerformanceEstimate
 from scheduler_reader.performance.load import Load
 from scheduler_reader.performance.prefix_hits import hit_rate, hit_sentences
+from scheduler_reader.performance.rhythm import Demand
 from scheduler_reader.performance.served import longest_request, refused_sentences, unserved
 from scheduler_reader.performance.settings import parallelism, scheduler_limits
 from scheduler_reader.performance.speculation import draft_sentences
-from scheduler_reader.performance.steady import Demand, Replica
+from scheduler_reader.performance.steady import Replica
 from scheduler_reader.performance.step import StepModel
 from scheduler_reader.resolve.engine import ResolvedEngine
 from scheduler_reader.value import Known, Origin, Unknown, Value

@@ -6,6 +6,7 @@ the roofline binds.  All sizes are those of one GPU rank.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import NamedTuple
 
 from scheduler_reader.performance.efficiency import AllReduceFit, GemmFit, MoeFit
@@ -47,14 +48,6 @@ class Gemm(NamedTuple):
     quantize_token_s: float
     p: float
     floor_s: float
-
-    def time(self, tokens: float) -> KernelTime:
-        """The products of all layers for `tokens` rows."""
-        compute = tokens * self.compute_token_s
-        memory = self.weights_s + tokens * self.activation_token_s
-        bound_s = (compute**self.p + memory**self.p) ** (1 / self.p)
-        seconds = self.layers * (self.fixed_s + bound_s + tokens * self.quantize_token_s)
-        return KernelTime(seconds, memory >= compute)
 
 
 class Experts(NamedTuple):
@@ -100,6 +93,21 @@ def gemm(fit: GemmFit, device: Device, product: Product, weight_bytes: float) ->
         p=fit.p,
         floor_s=product.layers * n * k * weight_bytes / device.bandwidth_bytes_per_s,
     )
+
+
+def gemm_seconds(gemms: Iterable[Gemm], tokens: float) -> tuple[float, float]:
+    """Seconds of the products of all layers for `tokens` rows: of all, and of those that memory
+    traffic binds.
+    """
+    seconds = memory_bound_s = 0.0
+    for layers, fixed_s, compute_token_s, weights_s, token_s, quantize_token_s, p, _ in gemms:
+        compute_s, memory_s = tokens * compute_token_s, weights_s + tokens * token_s
+        bound_s = (compute_s**p + memory_s**p) ** (1 / p)
+        each_s = layers * (fixed_s + bound_s + tokens * quantize_token_s)
+        seconds += each_s
+        if memory_s >= compute_s:
+            memory_bound_s += each_s
+    return seconds, memory_bound_s
 
 
 def expert_weight_seconds(experts: Experts, tokens: float) -> float:

@@ -15,7 +15,8 @@ from scheduler_reader.performance.estimate import (
     PerformanceEstimate,
     StepShares,
 )
-from scheduler_reader.performance.steady import Demand, OperatingPoint, Replica
+from scheduler_reader.performance.rhythm import Demand
+from scheduler_reader.performance.steady import OperatingPoint, Replica
 from scheduler_reader.performance.step import StepModel
 from scheduler_reader.performance.tails import WaitingTime, poisson_within, queue_wait
 from scheduler_reader.workload import Slo, Workload
@@ -160,19 +161,18 @@ class Load(NamedTuple):
         The first prompt is computed alone, as the others arrive while it runs; the rest in full
         steps, which also decode those that are through.
         """
-        workload, replica = self.workload, self.replica
+        workload, steps = self.workload, self.replica.steps
         if workload.start != "burst" or together <= 1:
             return 0.0, 0.0, 0.0
-        prompt, beside = replica.demand.computed_tokens, residents / 2
+        prompt, beside = self.replica.demand.computed_tokens, residents / 2
         rest = (residents - 1) * prompt
-        room = min(replica.room(beside), rest) if rest > 0 else prompt
-        step_s = replica.mixed_seconds(min(beside, residents - 1), room)
-        first_s = self.frontend_s + prompt / min(prompt, replica.room(0)) * (
-            replica.mixed_seconds(0, min(prompt, replica.room(0)))
-        )
-        steps = max(1.0, rest / room)
+        room = min(steps.room(beside), rest) if rest > 0 else prompt
+        step_s = steps.mixed_seconds(min(beside, residents - 1), room)
+        chunk = min(prompt, steps.room(0))
+        first_s = self.frontend_s + prompt / chunk * steps.mixed_seconds(0, chunk)
+        full = max(1.0, rest / room)
         share = min(1.0, residents * self.replicas / workload.num_requests)
-        return share, first_s + step_s, first_s + steps * step_s
+        return share, first_s + step_s, first_s + full * step_s
 
     def _estimate(self, outcome: _Outcome) -> PerformanceEstimate:
         demand, replicas, point = self.replica.demand, self.replicas, outcome.point
@@ -231,7 +231,7 @@ class Load(NamedTuple):
             return 0.0
         if point.mixed_step_s <= limit_s:
             return 1.0
-        gaps = self.replica.gaps
+        gaps = self.replica.steps.gaps
         return poisson_within(point.mixed_share * gaps, 0.01 * gaps)
 
 

@@ -16,7 +16,7 @@ from typing import Literal, NamedTuple
 from scheduler_reader.performance import kernels
 from scheduler_reader.performance.drafts import Speculation, drafted
 from scheduler_reader.performance.host import HostOverhead
-from scheduler_reader.performance.kernels import Collectives, Experts, Gemm, KernelTime
+from scheduler_reader.performance.kernels import Collectives, Experts, Gemm
 
 # Of the prompts in a step: tokens to compute, tokens before them.
 Chunks = Sequence[tuple[float, float]]
@@ -90,7 +90,9 @@ class StepModel:
     _by_tokens: dict[float | tuple[float, float], tuple[float, float, float]] = field(
         default_factory=dict, repr=False, compare=False
     )
-    _by_samples: dict[float, KernelTime] = field(default_factory=dict, repr=False, compare=False)
+    _by_samples: dict[float, tuple[float, float]] = field(
+        default_factory=dict, repr=False, compare=False
+    )
 
     def scaled(self, scale: float) -> StepModel:
         """The same engine with every step `scale` times as long."""
@@ -166,10 +168,12 @@ class StepModel:
             chunks = [(tokens * share, depth) for tokens, depth in given]
         if spec is not None:
             queries += spec.proposed
-        tokens = samples = seqs * queries
-        prompts = copies * len(chunks)
+        tokens, samples, prompts = seqs * queries, seqs * queries, copies * len(chunks)
         if chunks:
-            tokens += copies * sum([chunk[0] for chunk in chunks])
+            prefilled = 0.0
+            for chunk in chunks:
+                prefilled += chunk[0]
+            tokens += copies * prefilled
             samples += prompts
         if tokens <= 0:
             return 0.0, 0.0, 0.0, 0.0
@@ -181,13 +185,11 @@ class StepModel:
             alike = seqs * spec.alike * rows / tokens
             layers = self._by_tokens.get((rows, alike)) or self._layers(rows, alike)
         memory, compute, communication = layers
-        output_s, is_memory_bound = self._by_samples.get(samples) or self._samples(samples)
+        output_s, reading_s = self._by_samples.get(samples) or self._samples(samples)
         layer_s, small_s = host.layer_s, tokens * self.activation_token_s
         memory += self.streamed_s + self.layers * (small_s if small_s > layer_s else layer_s)
-        if is_memory_bound:
-            memory += output_s
-        else:
-            compute += output_s
+        memory += reading_s
+        compute += output_s - reading_s
         for cost in self.attention:
             if seqs > 0:
                 memory += _decode_attention(cost, seqs, context, queries)
@@ -232,23 +234,23 @@ class StepModel:
         at = bisect_left(self.capture_sizes, tokens)
         return self.capture_sizes[at] if at < len(self.capture_sizes) else tokens
 
-    def _samples(self, samples: float) -> KernelTime:
-        """Seconds of the output projection, remembered."""
-        known = self._by_samples[samples] = self.output.time(samples)
+    def _samples(self, samples: float) -> tuple[float, float]:
+        """Seconds of the output projection, and of its memory traffic where that binds, remembered."""
+        known = self._by_samples[samples] = kernels.gemm_seconds((self.output,), samples)
         return known
 
     def _layers(self, tokens: float, alike: float = 0.0) -> tuple[float, float, float]:
         """(memory, compute, communication) seconds of all that depends on tokens alone, remembered;
         `alike` of them touch no expert that another one does not.
         """
-        times = [gemm.time(tokens) for gemm in self.gemms]
+        seconds, memory = kernels.gemm_seconds(self.gemms, tokens)
         if self.experts is not None:
-            times.append(kernels.mixture(self.experts, tokens, tokens - alike))
+            mixture = kernels.mixture(self.experts, tokens, tokens - alike)
+            seconds += mixture.seconds
+            memory += mixture.seconds if mixture.is_memory_bound else 0.0
         communication = kernels.all_reduce(self.collectives, tokens) if self.collectives else 0.0
-        memory = sum([seconds for seconds, is_memory_bound in times if is_memory_bound])
-        compute = sum([seconds for seconds, _ in times]) - memory
         key = tokens if self.speculation is None else (tokens, alike)
-        known = self._by_tokens[key] = memory, compute, communication
+        known = self._by_tokens[key] = memory, seconds - memory, communication
         return known
 
 
@@ -257,17 +259,19 @@ def _decode_attention(
 ) -> float:
     if cost.window is not None:
         context_tokens = min(context_tokens, seqs * cost.window)
-    token_s = max(cost.decode_token_s, queries * cost.decode_pair_s)
-    return cost.decode_fixed_s + seqs * cost.decode_sequence_s + context_tokens * token_s
+    token_s, pairs_s = cost.decode_token_s, queries * cost.decode_pair_s
+    read_s = context_tokens * (pairs_s if pairs_s > token_s else token_s)
+    return cost.decode_fixed_s + seqs * cost.decode_sequence_s + read_s
 
 
 def _prefill_attention(cost: AttentionCost, chunks: Chunks) -> float:
     """Causal attention of the chunks: a token attends to its depth and half of its chunk."""
-    seconds = 0.0
+    window, seconds = cost.window, 0.0
+    pair_s, token_s, cached_s = cost.prefill_pair_s, cost.prefill_token_s, cost.prefill_cached_s
     for tokens, depth in chunks:
-        back = depth + tokens / 2
-        if cost.window is not None:
-            back = min(back, cost.window)
-        seconds += tokens * (back * cost.prefill_pair_s + cost.prefill_token_s)
-        seconds += min(depth, cost.window or depth) * cost.prefill_cached_s
+        back, cached = depth + tokens / 2, depth
+        if window is not None:
+            back, cached = min(back, window), min(depth, window)
+        seconds += tokens * (back * pair_s + token_s)
+        seconds += cached * cached_s
     return seconds

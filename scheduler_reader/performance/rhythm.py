@@ -1,0 +1,149 @@
+"""The steps of one engine replica under a request shape, and how they follow each other at a rate.
+
+Each step decodes one token for every decoding request (with drafts, as many as the step model says
+it yields) and fills the rest of the token budget with prefill.  A rate of requests fixes how often
+steps carry prefill, and that the time between tokens and of a prefill.
+"""
+
+from __future__ import annotations
+
+from math import exp
+from typing import NamedTuple
+
+from scheduler_reader.performance.settings import SchedulerLimits
+from scheduler_reader.performance.step import Chunks, StepModel, StepParts
+
+
+class Demand(NamedTuple):
+    """Mean tokens of a request; `computed_tokens` is the prompt without its prefix-cache hits."""
+
+    prompt_tokens: float
+    computed_tokens: float
+    output_tokens: float
+
+    @property
+    def mean_context_tokens(self) -> float:
+        """Context of a decoding request, averaged over its decode."""
+        return self.prompt_tokens + self.output_tokens / 2
+
+
+class Rhythm(NamedTuple):
+    """How steps follow each other at one rate; what an `OperatingPoint` is made of."""
+
+    seqs: float
+    beside: float  # decoding requests a prefill shares its steps with
+    chunk: float  # prompt tokens of a step that carries prefill
+    arrivals: float  # requests that arrive during a step
+    decode_s: float
+    mixed_s: float
+    mixed_share: float
+    itl_s: float
+    wait_s: float  # of a prompt, for other prompts
+    residence_s: float
+
+
+class Steps:
+    """The room that steps have, the time they take, and how they follow each other.
+
+    A search asks thousands of times: what stays the same is at hand, two numbers are compared
+    without a call.
+    """
+
+    def __init__(self, step: StepModel, limits: SchedulerLimits, demand: Demand) -> None:
+        self._step, self._limits, self._queries = step, limits, step.queries
+        self._prompt, self._context = demand.computed_tokens, demand.mean_context_tokens
+        self._cached = demand.prompt_tokens - demand.computed_tokens
+        # Steps between the first token of a request and its last.
+        self.gaps = (demand.output_tokens - 1) / step.acceptance
+
+    def rhythm(self, rate: float, seqs: float, seen: float) -> Rhythm | None:
+        """The rhythm of `rate` requests a second beside `seqs` decoding requests, a share `seen` of
+        which a prefill meets; None where steps cannot keep up.
+        """
+        prompt, gaps = self._prompt, self.gaps
+        beside = seqs * seen
+        room = self.room(beside)
+        full_s = self.mixed_seconds(beside, room)
+        utilization = rate * prompt * full_s / room
+        if utilization >= 1:
+            return None
+        decode_s = self.decode_seconds(seqs)
+        idle_s = decode_s if beside == seqs else self.decode_seconds(beside)
+        chunk = room if room < prompt else prompt
+        mixed_s = full_s if chunk == room else self.mixed_seconds(beside, chunk)
+        share = min(1.0, rate * seen * prompt / chunk * decode_s)
+        arrivals = rate * (decode_s * (1 - share) + mixed_s * share)
+        together = arrivals / (1 - exp(-arrivals)) if arrivals > 1e-6 else 1.0
+        if chunk < room and together > 1.001:
+            chunk = min(room, prompt * together)
+            mixed_s = self.mixed_seconds(beside, chunk)
+        busy = rate * seen * (mixed_s - idle_s) * prompt / chunk
+        if busy >= 1:
+            return None
+        itl_s = decode_s / (1 - busy) if gaps else 0.0
+        batched, longest_s = max(1.0, room / prompt), full_s * max(1.0, prompt / room)
+        # One prompt at a time queues as M/D/1; where a step has room for more, only an overflow waits.
+        wait_s = seen * utilization ** (batched**2) / (2 * (1 - utilization)) * longest_s
+        in_progress_s = 0.5 * min(beside, 1.0) * itl_s
+        prefill_s = mixed_s if chunk >= prompt else self.prompt_seconds(beside, chunk, mixed_s)
+        return Rhythm(
+            seqs=seqs,
+            beside=beside,
+            chunk=chunk,
+            arrivals=arrivals,
+            decode_s=decode_s,
+            mixed_s=mixed_s,
+            mixed_share=min(1.0, rate * seen * prompt / chunk * itl_s),
+            itl_s=itl_s,
+            wait_s=wait_s,
+            residence_s=in_progress_s + prefill_s + wait_s + gaps * itl_s,
+        )
+
+    def room(self, seqs: float) -> float:
+        """Prefill tokens a step has room for beside `seqs` decoding requests.
+
+        Without chunked prefill a prompt is computed whole or not at all.
+        """
+        limits, prompt = self._limits, self._prompt
+        left = limits.token_budget - seqs * self._queries
+        if not limits.is_chunked:
+            return max(1, int(left / prompt)) * prompt
+        longest = limits.longest_chunk_tokens
+        if prompt > longest and left > longest:
+            left = longest
+        return left if left > 1 else 1.0
+
+    def decode_seconds(self, seqs: float) -> float:
+        """A step that only decodes; a fraction of a request is a step that takes place less often."""
+        if seqs <= 0:
+            return 0.0
+        whole = seqs if seqs > 1 else 1.0
+        return self._step.step_seconds(whole, whole * self._context)
+
+    def decode_parts(self, seqs: float) -> StepParts:
+        """A step that decodes so many requests, at least one, by what binds it."""
+        whole = max(seqs, 1.0)
+        return self._step.step_parts(whole, whole * self._context)
+
+    def mixed_seconds(self, seqs: float, tokens: float) -> float:
+        """A step that decodes `seqs` requests and computes `tokens` of prompts."""
+        return self._step.step_seconds(*self._mixed(seqs, tokens))
+
+    def mixed_parts(self, seqs: float, tokens: float) -> StepParts:
+        """The same by what binds it."""
+        return self._step.step_parts(*self._mixed(seqs, tokens))
+
+    def _mixed(self, seqs: float, tokens: float) -> tuple[float, float, Chunks, float]:
+        """The arguments of such a step: as many equal chunks as `tokens` are of a prompt."""
+        prompt = self._prompt
+        chunk = tokens if tokens < prompt else prompt
+        depth = self._cached + (prompt - chunk) / 2
+        return seqs, seqs * self._context, ((chunk, depth),), tokens / chunk
+
+    def prompt_seconds(self, seqs: float, chunk: float, chunk_s: float) -> float:
+        """All steps of one prompt beside `seqs` decoding requests: full chunks of `chunk_s` seconds,
+        then the rest.
+        """
+        full = int(self._prompt // chunk)
+        rest = self._prompt - full * chunk
+        return full * chunk_s + (self.mixed_seconds(seqs, rest) if rest >= 1 else 0.0)
