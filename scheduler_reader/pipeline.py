@@ -20,6 +20,7 @@ from scheduler_reader.observe.observation import (
     Observation,
     compared,
     observed_workload,
+    workload_note,
 )
 from scheduler_reader.parse.source import ParsedEngine
 from scheduler_reader.performance import estimate_performance, expected_performance
@@ -58,8 +59,8 @@ class Request(NamedTuple):
             return self._replace(observation=observation)
         workload = observed_workload(observation)
         if workload is not None:
-            note = "workload: of what was observed, with mean lengths (nobody states one)"
-            observation = replace(observation, notes=(*observation.notes, note))
+            notes = (*observation.notes, workload_note(observation))
+            observation = replace(observation, notes=notes)
         return self._replace(observation=observation, workload=workload)
 
     def wanted_rules(self, release: Release) -> tuple[CompiledRule, ...]:

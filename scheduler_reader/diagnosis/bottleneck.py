@@ -9,7 +9,7 @@ dominating one of them is named.
 from __future__ import annotations
 
 from functools import partial
-from typing import Literal, NamedTuple
+from typing import NamedTuple
 
 from scheduler_reader.capacity.plan import CapacityPlan
 from scheduler_reader.diagnosis import evidence
@@ -23,7 +23,7 @@ from scheduler_reader.diagnosis.objective import (
     tail_gain,
     throughput_gain,
 )
-from scheduler_reader.diagnosis.verdict import Bottleneck, Kind, Lift
+from scheduler_reader.diagnosis.verdict import Bottleneck, Confidence, Kind, Lift
 from scheduler_reader.performance import operating_estimate
 from scheduler_reader.performance.build import build_step_model
 from scheduler_reader.performance.estimate import PerformanceEstimate, StepShares
@@ -40,7 +40,6 @@ KIND_OF_SHARE: dict[str, Kind] = {
     "host": "host_bound",
 }
 
-Confidence = Literal["high", "medium", "low"]
 LESS_SURE: dict[Confidence, Confidence] = {"high": "medium", "medium": "low", "low": "low"}
 
 

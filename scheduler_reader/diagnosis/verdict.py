@@ -23,6 +23,8 @@ Kind = Literal[
     "none",
 ]
 
+Confidence = Literal["high", "medium", "low"]
+
 
 class Lift(NamedTuple):
     """One limit lifted alone: the objective before and after.  `gain` is relative, > 0 is better.
@@ -42,7 +44,7 @@ class Lift(NamedTuple):
 class Bottleneck:
     default: Default
     kind: Kind
-    confidence: Literal["high", "medium", "low"]
+    confidence: Confidence
     evidence: tuple[str, ...]
     lifted: tuple[Lift, ...]
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from scheduler_reader.observe.measures import (
     Measures,
@@ -32,6 +32,7 @@ NEEDED: Mapping[str, tuple[str, ...]] = {
     "throughput": ("output_tokens_per_s", "requests_per_s"),
     "concurrency": ("running", "running_mean", "offered_concurrency"),
 }
+LENGTHS = {"input_tokens": "prompts", "output_tokens": "outputs"}
 ENOUGH_REQUESTS = 10  # of a closed loop, for each that is open at once
 
 
@@ -146,35 +147,61 @@ def _only_known(measures: Measures) -> dict[str, Known[float]]:
 
 
 def observed_workload(observation: Observation) -> Workload | None:
-    """The load that was observed, with mean lengths; None where lengths or concurrency are not known."""
-    lengths = [observation.get(name) for name in ("input_tokens_mean", "output_tokens_mean")]
-    if any(length is None or length < 1 for length in lengths):
-        return None
-    prompt, output = (Lengths(constant=round(length or 1)) for length in lengths)
-    hits = observation.get("prefix_cache_hit_rate") or 0.0
+    """The load that was observed, with mean lengths; None where none of it is known.
+
+    What is not known of it is as in the default load, but for an offered rate: whether one is
+    sustained hangs on both lengths, so without them it says nothing.
+    """
+    shape = _observed_lengths(observation)
     rate = observation.get("offered_requests_per_s")
-    shape = {
-        "input_tokens": prompt,
-        "output_tokens": output,
-        "prefix_cache_hit_rate": min(max(hits, 0.0), 1.0),
-    }
     if observation.is_open_loop and rate:
+        if len(shape) < len(LENGTHS):
+            return None
         count = observation.get("offered_requests") or observation.get("requests")
-        return DEFAULT_WORKLOAD.replaced(
-            {
-                **shape,
-                "protocol": "open-loop",
-                "rate": rate,
-                "concurrency": None,
-                "num_requests": max(1, round(count or DEFAULT_WORKLOAD.num_requests)),
-            }
-        )
-    concurrency = concurrency_of(observation)
-    if concurrency is None:
+        shape |= {
+            "protocol": "open-loop",
+            "rate": rate,
+            "concurrency": None,
+            "num_requests": max(1, round(count or DEFAULT_WORKLOAD.num_requests)),
+        }
+    else:
+        concurrency = concurrency_of(observation)
+        if concurrency is not None:
+            shape |= {"concurrency": concurrency, "num_requests": ENOUGH_REQUESTS * concurrency}
+    if not shape:
         return None
-    return DEFAULT_WORKLOAD.replaced(
-        {**shape, "concurrency": concurrency, "num_requests": ENOUGH_REQUESTS * concurrency}
-    )
+    hits = observation.get("prefix_cache_hit_rate")
+    if hits is not None:
+        shape["prefix_cache_hit_rate"] = min(max(hits, 0.0), 1.0)
+    return DEFAULT_WORKLOAD.replaced(shape)
+
+
+def workload_note(observation: Observation) -> str:
+    """What of the load is observed, where nobody states one."""
+    known = [LENGTHS[name] for name in _observed_lengths(observation)]
+    if observation.is_open_loop:
+        known.append("rate")
+    elif concurrency_of(observation) is not None:
+        known.append("concurrency")
+    if len(known) > len(LENGTHS):
+        return "workload: of what was observed, with mean lengths (nobody states one)"
+    return f"workload: {' and '.join(known)} as observed, the rest as where nobody states one"
+
+
+def _observed_lengths(observation: Observation) -> dict[str, Any]:
+    """Mean lengths as measured, else as tokens a second over requests a second."""
+    requests = observation.get("requests_per_s")
+    found: dict[str, Any] = {}
+    for name, rate in (
+        ("input_tokens", "prompt_tokens_per_s"),
+        ("output_tokens", "output_tokens_per_s"),
+    ):
+        length, tokens = observation.get(f"{name}_mean"), observation.get(rate)
+        if length is None and tokens is not None and requests:
+            length = tokens / requests
+        if length is not None and length >= 1:
+            found[name] = Lengths(constant=round(length))
+    return found
 
 
 def concurrency_of(observation: Observation) -> int | None:

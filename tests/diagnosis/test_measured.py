@@ -6,10 +6,11 @@ import pytest
 
 from scheduler_reader.diagnosis import find_bottleneck
 from scheduler_reader.diagnosis.measured import outranked
+from scheduler_reader.diagnosis.seen import Seen
 from scheduler_reader.observe.bench import Benchmark
 from scheduler_reader.observe.observation import Observation
 from scheduler_reader.performance import estimate_performance
-from scheduler_reader.value import Known, Origin
+from scheduler_reader.value import Known, Origin, Unknown
 from scheduler_reader.workload import DEFAULT_WORKLOAD, Slo
 
 HERE = Origin("file", path="metrics.txt")
@@ -67,6 +68,57 @@ SIGNS = {
         "not_scheduler",
         "the client keeps 64 requests open, 6 run, none wait",
     ),
+    "preempted in a full cache that nobody is seen to wait for": (
+        {"running": 40.0, "kv_cache_usage": 0.93, "preemptions": 12.0},
+        "kv_starvation",
+        "93% of the KV blocks are used, and requests were preempted 12 times",
+    ),
+    "blocks used up, queue not observed": (
+        {"running": 2.0, "kv_cache_usage": 1.0},
+        "kv_starvation",
+        "100% of the KV blocks are used: the next request finds none",
+    ),
+    "free blocks, and fewer than a prompt": (
+        {
+            "running": 2.0,
+            "waiting": 1.0,
+            "kv_cache_usage": 0.8,
+            "kv_cache_tokens": 100_000.0,
+            "input_tokens_mean": 30_000.0,
+        },
+        "kv_starvation",
+        "the 20,000 tokens of free KV blocks are fewer than a prompt of 30,000 takes",
+    ),
+    "more clients than seats, queue not observed": (
+        {"offered_concurrency": 256.0, "input_tokens_mean": 500.0, "output_tokens_mean": 200.0},
+        "admission_stall",
+        "the client keeps 256 requests open and max_num_seqs lets 64 run",
+    ),
+    "waiting beside free seats, blocks and steps": (
+        {"running": 5.0, "waiting": 30.0, "kv_cache_usage": 0.1, "prompt_tokens_per_s": 900.0},
+        "admission_stall",
+        "(5 run of 64, 10% of the blocks are used), so a limit other than max_num_seqs",
+    ),
+    "waiting for as many prompt tokens as the GPU computes": (
+        {"running": 5.0, "waiting": 30.0, "kv_cache_usage": 0.1, "prompt_tokens_per_s": 40_000.0},
+        "compute_bound",
+        "40,000 prompt tokens/s are what this GPU computes",
+    ),
+    "a client that lets fewer through": (
+        {"running_mean": 30.0, "offered_concurrency": 48.0},
+        "not_scheduler",
+        "the client keeps 48 requests open, 30 run, 2,000 output tokens/s: the load does not",
+    ),
+    "hardly any tokens, queues not observed": (
+        {"output_tokens_per_s": 9.0, "prompt_tokens_per_s": 400.0, "offered_concurrency": 8.0},
+        "not_scheduler",
+        "400 prompt and 9 output tokens/s take this engine",
+    ),
+    "hardly any tokens of requests that run": (
+        {"output_tokens_per_s": 9.0, "prompt_tokens_per_s": 0.0, "running": 4.0, "waiting": 0.0},
+        "not_scheduler",
+        "no setting of the scheduler explains the rest (CPU, network between GPUs, kernels)",
+    ),
     "gaps of a whole budget": (
         {"running": 8.0, "waiting": 0.0, "itl_p50_ms": 9.0, "itl_p99_ms": 260.0},
         "chunk_too_large",
@@ -107,3 +159,82 @@ def test_what_rests_on_prediction_is_said(verdict):
     assert found.evidence[-1] == (
         "no TTFT, ITL, throughput observed: the verdict rests on prediction there"
     )
+
+
+NO_SIGNS = {
+    "a full cache that nobody waits for": {"running": 9.0, "waiting": 0.0, "kv_cache_usage": 0.97},
+    "a nearly full cache, queue not observed": {"kv_cache_usage": 0.92},
+    "room for the next prompt": {
+        "running": 2.0,
+        "waiting": 1.0,
+        "kv_cache_usage": 0.8,
+        "kv_cache_tokens": 100_000.0,
+        "input_tokens_mean": 15_000.0,
+    },
+    "more clients than seats, whose requests the blocks do not hold": {
+        "offered_concurrency": 256.0,
+        "input_tokens_mean": 12_000.0,
+        "output_tokens_mean": 200.0,
+    },
+    "one request between two steps": {"running": 5.0, "waiting": 1.0, "kv_cache_usage": 0.1},
+    "waiting while prompts take most of the time": {
+        "running": 5.0,
+        "waiting": 30.0,
+        "kv_cache_usage": 0.1,
+        "prompt_tokens_per_s": 30_000.0,
+    },
+    "a run too short to fill the client": {
+        "running_mean": 30.0,
+        "offered_concurrency": 48.0,
+        "requests": 96.0,
+    },
+    "as many tokens as the GPU reads": {"output_tokens_per_s": 150.0, "prompt_tokens_per_s": 0.0},
+    "gaps above the median that no step explains": {"itl_p50_ms": 9.0, "itl_p99_ms": 9_000.0},
+    "gaps that nobody notices": {"itl_p50_ms": 9.0, "itl_p99_ms": 90.0},
+}
+
+
+@pytest.mark.parametrize("name", NO_SIGNS)
+def test_without_a_sign_the_prediction_stands(verdict, name):
+    found = verdict(seen(**NO_SIGNS[name]))
+    assert found.evidence[0].startswith("predicted: "), found.evidence
+
+
+def test_the_seats_of_all_engines_count(verdict):
+    measures = {"running": 64.0, "waiting": 9.0, "kv_cache_usage": 0.2}
+    assert verdict(seen(**measures, engines=1.0)).kind == "admission_stall"
+    assert verdict(seen(**measures, engines=2.0)).kind != "admission_stall"
+
+
+@pytest.fixture(scope="module")
+def unknown_model(served):
+    def run(**measures: float):
+        engine, plan = served("not-named/model --max-num-batched-tokens 4096")
+        unknown = Unknown("the model is not known")
+        observation = Observation(
+            {name: Known(value, HERE) for name, value in measures.items()}, ("stated",)
+        )
+        return outranked(engine, plan, unknown, unknown, observation)
+
+    return run
+
+
+def test_an_unknown_model_is_read_by_what_was_measured(unknown_model):
+    beside = {"itl_p50_ms": 20.0, "itl_p99_ms": 1500.0}
+    by_rate = unknown_model(**beside, prompt_tokens_per_s=4000.0).value
+    assert by_rate.kind == "chunk_too_large"
+    assert "takes about 1,024 ms at the 4,000 prompt tokens/s observed" in by_rate.evidence[0]
+    assert by_rate.confidence == "medium"
+    idle = unknown_model(**beside, prompt_tokens_per_s=100.0).value
+    assert (idle.kind, idle.confidence) == ("chunk_too_large", "low")
+    assert "how long such a step takes is not known here" in idle.evidence[0]
+    assert isinstance(unknown_model(itl_p99_ms=1500.0), Unknown)
+    assert isinstance(
+        unknown_model(waiting=9.0, running=2.0, kv_cache_usage=0.1, prompt_tokens_per_s=300.0),
+        Unknown,
+    )
+
+
+def test_a_pipeline_takes_its_stages_one_after_the_other(served):
+    one, two = (Seen.of(*served(f"{MODEL} -pp {stages}"), None, seen()) for stages in (1, 2))
+    assert two.step_ms_of_prompts(8192) == pytest.approx(one.step_ms_of_prompts(8192), rel=0.05)

@@ -1,10 +1,8 @@
-"""docs/complaints.md: public reports of slow servers, read with what was observed of them."""
+"""docs/complaints.md: public reports of slow servers, read with what they state."""
 
 from __future__ import annotations
 
-import json
 import shlex
-import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -13,105 +11,121 @@ import yaml
 
 from pages.markdown import GENERATED, page, table
 from scheduler_reader.diagnosis.verdict import Bottleneck
-from scheduler_reader.observe.observation import Observation, observe
+from scheduler_reader.observe.observation import observe
+from scheduler_reader.observe.stated import stated_measures
 from scheduler_reader.parse import parse_command
 from scheduler_reader.pipeline import Request, assess
 from scheduler_reader.resolve import ResolveOptions
-from scheduler_reader.value import Unknown
-from scheduler_reader.workload import Slo, read_workload
+from scheduler_reader.value import Unknown, Value
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 REPORTED = ROOT / "tests" / "observe" / "complaints.yaml"
 
 INTRODUCTION = """\
-Reports of others whose release, GPU, model and options are public, read with the figures they give (`--bench`,
-`--startup-log`), and the kind of bottleneck that comes of it beside what the source concludes. There are few: most public
-reports leave out the GPU, the release or the load."""
+Reports of others whose options and figures are public, each read with the figures that it states (`--observed`) and nothing
+else, and the kind of bottleneck that comes of it beside what the source concludes. No load, no count and no objective is
+added to them; a release or a GPU that a report does not name is assumed as everywhere."""
+KNOWN = """\
+## Reports that the reading was made with
+
+They name release, GPU, model and options."""
+FURTHER = """\
+## Further reports
+
+Found afterwards, in threads where a maintainer or the reporter says what it was. *First verdict* is what the reading said
+before anything was changed for them. Since then they have served to improve it, so the last column is no test of unseen reports."""
+NOT_TOLD = "unknown"
 
 
 class Read(NamedTuple):
     """A report and the verdict on it."""
 
     reported: Mapping[str, Any]
-    verdict: Bottleneck
+    verdict: Value[Bottleneck]
 
     @property
-    def agrees(self) -> bool:
-        return self.verdict.kind in self.reported["concluded"]
+    def kind(self) -> str:
+        return NOT_TOLD if isinstance(self.verdict, Unknown) else self.verdict.value.kind
+
+    @property
+    def evidence(self) -> tuple[str, ...]:
+        if isinstance(self.verdict, Unknown):
+            return (f"cannot be told: {self.verdict.reason}",)
+        return self.verdict.value.evidence
+
+    @property
+    def first(self) -> str | None:
+        """The verdict before the report was looked at; None for those the reading was made with."""
+        found: str | None = self.reported.get("first")
+        return found
+
+    def agrees(self, kind: str | None = None) -> bool:
+        return (kind or self.kind) in self.reported["concluded"]
 
 
 def read_complaints() -> Iterator[Read]:
-    """Every report with its verdict; one that cannot be judged is a `ValueError`."""
-    for reported in yaml.safe_load(REPORTED.read_text(encoding="utf-8"))["complaints"]:
-        load = reported.get("load")
-        request = Request(
-            target=ResolveOptions(
-                vllm_version=reported["vllm_version"],
-                gpu=reported["gpu"],
-                gpu_count=reported["gpu_count"],
-            ),
-            workload=None if load is None else read_workload(load, reported["name"]),
-            slo=Slo(**reported.get("objective", {})),
-        ).observing(_observed(reported))
+    """Every report with its verdict, those that the reading was made with before the others."""
+    document = yaml.safe_load(REPORTED.read_text(encoding="utf-8"))
+    for reported in (*document["known"], *document["further"]):
+        target = {name: reported.get(name) for name in ("vllm_version", "gpu", "gpu_count")}
+        stated = observe(stated=stated_measures(reported["stated"]))
+        request = Request(target=ResolveOptions(**target)).observing(stated)
         (engine,) = parse_command(shlex.split(reported["command"])).engines
-        bottleneck = assess(engine, request).bottleneck
-        if isinstance(bottleneck, Unknown):
-            raise ValueError(f"{reported['name']}: {bottleneck.reason}")
-        yield Read(reported, bottleneck.value)
-
-
-def _observed(reported: Mapping[str, Any]) -> Observation | None:
-    with tempfile.TemporaryDirectory() as folder:
-        log, bench = Path(folder, "server.log"), Path(folder, "bench.json")
-        log.write_text(reported.get("log", ""), encoding="utf-8")
-        bench.write_text(json.dumps(reported.get("bench")), encoding="utf-8")
-        return observe(
-            bench=[str(bench)] if "bench" in reported else [],
-            startup_log=str(log) if "log" in reported else None,
-        )
+        yield Read(reported, assess(engine, request).bottleneck)
 
 
 def complaints_page(read: Sequence[Read] | None = None) -> dict[str, str]:
     """Path below docs/ → text; `read` where the reports are read already."""
     read = read or list(read_complaints())
-    rows = [
-        (
-            one.reported["name"],
-            one.reported["observed"],
-            one.reported["conclusion"],
-            f"`{one.verdict.kind}`" + ("" if one.agrees else " (disagrees)"),
-        )
-        for one in read
+    known = [one for one in read if one.first is None]
+    further = [one for one in read if one.first is not None]
+    blocks = [
+        KNOWN,
+        f"{_score(known)} agree with the source's conclusion.",
+        table(("report", "states", "the source concludes", "verdict"), [_row(o) for o in known]),
+        FURTHER,
+        f"{_score(further)} agree; of the first verdicts "
+        f"{sum(one.agrees(one.first) for one in further)} of {len(further)} did.",
+        table(
+            ("report", "states", "the source concludes", "first verdict", "verdict"),
+            [_row(one) for one in further],
+        ),
+        *(block for one in read for block in _section(one)),
     ]
-    agreed = sum(one.agrees for one in read)
-    ours = sum(one.agrees and "objective" in one.reported for one in read)
-    summary = (
-        f"{agreed} of {len(read)} verdicts agree with the source's conclusion, {ours} of them only under "
-        "a latency objective that is ours, not the source's. These are the reports that the reading was "
-        "made with; others may fare worse. From the configuration alone, without load and metrics, none is found."
-    )
-    return {
-        "complaints.md": page(
-            "# Public complaints, read",
-            GENERATED,
-            INTRODUCTION,
-            summary,
-            table(("report", "observed", "the source concludes", "verdict"), rows),
-            *(block for one in read for block in _section(one)),
-        )
-    }
+    return {"complaints.md": page("# Public complaints, read", GENERATED, INTRODUCTION, *blocks)}
+
+
+def _score(read: Sequence[Read]) -> str:
+    return f"{sum(one.agrees() for one in read)} of {len(read)} verdicts"
+
+
+def _row(one: Read) -> tuple[str, ...]:
+    stated = ", ".join(f"`{name}={value}`" for name, value in one.reported["stated"].items())
+    kinds = [kind for kind in (one.first, one.kind) if kind is not None]
+    verdicts = [
+        ("not told" if kind == NOT_TOLD else f"`{kind}`")
+        + ("" if one.agrees(kind) else " (disagrees)")
+        for kind in kinds
+    ]
+    return (one.reported["name"], stated, one.reported["conclusion"], *verdicts)
 
 
 def _section(one: Read) -> list[str]:
     reported = one.reported
-    said = [f"- {sentence}" for sentence in one.verdict.evidence]
+    said = [f"- {sentence}" for sentence in one.evidence]
     notes = [
-        " ".join(reported[name].split()) for name in ("assumed", "argument") if name in reported
+        " ".join(reported[name].split()) for name in ("from_words", "argument") if name in reported
     ]
-    place = f"vLLM {reported['vllm_version']}, {reported['gpu_count']} × {reported['gpu']}"
     return [
         f"## {reported['name'][0].upper()}{reported['name'][1:]}",
-        f"Source: {reported['source']}. {place}: `{' '.join(reported['command'].split())}`",
+        f"Source: {reported['source']}. {_place(reported)}: `{' '.join(reported['command'].split())}`",
         "\n".join(said),
         *(f"{note[0].upper()}{note[1:].rstrip('.')}." for note in notes),
     ]
+
+
+def _place(reported: Mapping[str, Any]) -> str:
+    release = reported.get("vllm_version")
+    count, gpu = reported.get("gpu_count"), reported.get("gpu", "GPUs that are not named")
+    where = gpu if count is None else f"{count} × {gpu}"
+    return f"{f'vLLM {release}' if release else 'Release not named'}, {where}"

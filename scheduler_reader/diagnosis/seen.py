@@ -1,0 +1,127 @@
+"""What the signs draw from: the engine, what was predicted and observed of it, and what follows."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+from scheduler_reader.capacity.plan import CapacityPlan
+from scheduler_reader.observe.observation import Observation
+from scheduler_reader.performance.build import build_step_model
+from scheduler_reader.performance.estimate import PerformanceEstimate
+from scheduler_reader.performance.step import StepModel
+from scheduler_reader.resolve.engine import ResolvedEngine
+from scheduler_reader.value import Known, Unknown, Value
+from scheduler_reader.workload import DEFAULT_WORKLOAD
+
+
+class Seen(NamedTuple):
+    """Rates are of all data-parallel engines together, in tokens or requests a second."""
+
+    engine: ResolvedEngine
+    plan: CapacityPlan
+    estimate: PerformanceEstimate | None
+    observation: Observation
+    step: Value[StepModel]
+
+    @classmethod
+    def of(
+        cls,
+        engine: ResolvedEngine,
+        plan: CapacityPlan,
+        estimate: PerformanceEstimate | None,
+        observation: Observation,
+    ) -> Seen:
+        return cls(engine, plan, estimate, observation, build_step_model(engine))
+
+    def get(self, name: str) -> float | None:
+        return self.observation.get(name)
+
+    def setting(self, name: str) -> Any:
+        """The resolved value, or None where the release has no such setting or it is not known."""
+        found = self.engine.settings.get(name)
+        return found.value.value if found and isinstance(found.value, Known) else None
+
+    @property
+    def engines(self) -> float:
+        return self.get("engines") or 1.0
+
+    @property
+    def seats(self) -> float | None:
+        """Requests that may run at once, of all data-parallel engines."""
+        value = self.setting("max_num_seqs")
+        return value * self.engines if isinstance(value, int) else None
+
+    @property
+    def token_budget(self) -> int | None:
+        value = self.setting("max_num_batched_tokens")
+        return value if isinstance(value, int) else None
+
+    @property
+    def in_flight(self) -> float | None:
+        """Requests that are in the engine, running or waiting."""
+        running, waiting = self.get("running"), self.get("waiting")
+        if running is not None and waiting is not None:
+            return running + waiting
+        return self.get("running_mean")
+
+    @property
+    def kv_tokens(self) -> float | None:
+        """Tokens that the blocks of an engine hold: as its log says, else as planned."""
+        printed = self.get("kv_cache_tokens")
+        if printed is not None:
+            return printed
+        blocks = self.get("num_blocks") or self.plan.num_blocks
+        return blocks * self.plan.block_size if blocks and self.plan.block_size else None
+
+    @property
+    def output_rate(self) -> float | None:
+        return self.get("output_tokens_per_s")
+
+    @property
+    def prompt_rate(self) -> float | None:
+        """Prompt tokens that are computed; those found in the prefix cache are not."""
+        rate, length = self.get("prompt_tokens_per_s"), self.get("input_tokens_mean")
+        requests, outputs = self.get("requests_per_s"), self.get("output_tokens_mean")
+        if requests is None and self.output_rate is not None and outputs:
+            requests = self.output_rate / outputs
+        if rate is None and requests is not None and length is not None:
+            rate = requests * length
+        return None if rate is None else rate * (1 - (self.get("prefix_cache_hit_rate") or 0.0))
+
+    def step_ms_of_prompts(self, tokens: float) -> float | None:
+        """How long a step of so many prompt tokens takes from its start to its end, predicted."""
+        if isinstance(self.step, Unknown):
+            return None
+        model = self.step.value  # the stages of a pipeline work on one such step after the other
+        return 1e3 * model.step_seconds(0, 0, [(tokens * model.batches_in_flight, 0)])
+
+    @property
+    def prefill_share(self) -> float | None:
+        """Of the engine's time, what full steps of the observed prompt tokens take, predicted."""
+        rate, budget = self.prompt_rate, self.token_budget
+        if rate == 0:
+            return 0.0
+        if rate is None or budget is None or isinstance(self.step, Unknown):
+            return None
+        seconds = self.step.value.step_seconds(0, 0, [(float(budget), 0)])
+        return rate / self.engines * seconds / budget
+
+    @property
+    def busy_at_most(self) -> float | None:
+        """Of the engine's time, what the observed tokens can take at most, predicted.
+
+        At the slow end of the prediction, each prompt in steps of its own; of the decodes no more
+        share a step than are known to run together.
+        """
+        prompts, outputs, budget = self.prompt_rate, self.output_rate, self.token_budget
+        if prompts is None or outputs is None or budget is None or isinstance(self.step, Unknown):
+            return None
+        slow, _ = self.step.value.ends()
+        load = DEFAULT_WORKLOAD
+        length = self.get("input_tokens_mean") or load.input_tokens.mean
+        context = length + (self.get("output_tokens_mean") or load.output_tokens.mean) / 2
+        together = max(1.0, (self.get("running") or 0.0) / self.engines)
+        chunk = min(length, float(budget))
+        prompt_s = slow.step_seconds(0, 0, [(chunk, (length - chunk) / 2)]) / chunk
+        decode_s = slow.step_seconds(together, together * context) / (together * slow.acceptance)
+        return (prompts * prompt_s + outputs * decode_s) / self.engines

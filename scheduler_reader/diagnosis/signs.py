@@ -1,0 +1,257 @@
+"""The signs of each class in what was observed.
+
+The queues decide.  Requests that wait beside used-up blocks are starved of KV cache; that wait
+beside free blocks and full seats are stalled at admission; that wait beside neither are held by
+arithmetic where prompts fill the steps, by another limit of admission where they do not.  Where
+nobody waits and little is done, the load does not reach the engine.
+
+Where a sign begins has its source beside it; one without is judgement, as no source measures it.
+`tests/diagnosis` has each of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+from scheduler_reader.diagnosis.objective import WORTH_NAMING
+from scheduler_reader.diagnosis.seen import Seen
+from scheduler_reader.diagnosis.verdict import Confidence, Default, Kind
+from scheduler_reader.observe.observation import ENOUGH_REQUESTS, concurrency_of
+
+FULL = 0.9  # of the KV blocks, where the length of the next prompt is not known
+ALL_USED = 0.95  # of the KV blocks, where it is not known whether anybody waits
+PREEMPTED = WORTH_NAMING  # preemptions a request: each repeats its prefill
+SEATED = 0.95  # of max_num_seqs: a request that ends leaves its seat for a step
+OVERLOADED = 1.1  # requests sent over requests served
+IDLE = 1.0  # requests running and waiting
+REACHING = 0.8  # of the requests that the client keeps open; by Little's law also of their time
+BUSY = 0.5  # of the engine's time
+FILLED = 0.7  # of the engine's time, or of the token budget
+# P99 of the gaps over a step of decodes alone: the strict objective of Agrawal et al., Sarathi-Serve,
+# OSDI 2024, section 5.1; in its table 3 that is 0.1 to 0.2 s for models on one or two GPUs.
+SPIKED = 5.0
+NOTICEABLE_MS = 200.0
+# A gap spans a step, the one in flight before it (async scheduling), and what a prediction is off.
+SPANNED = 1 / 3
+
+
+class Sign(NamedTuple):
+    """A limit that the metrics show to bind, in a sentence with their figures."""
+
+    default: Default
+    kind: Kind
+    sentence: str
+    confidence: Confidence | None = None  # where it is not that of a verdict from metrics
+
+
+def first_sign(seen: Seen) -> Sign | None:
+    """The first look that tells; None where none does."""
+    return next((sign for look in LOOKS if (sign := look(seen)) is not None), None)
+
+
+# Each look at the metrics gives a sign, or None where they do not tell.
+
+
+def _overload(seen: Seen) -> Sign | None:
+    offered, served = seen.get("offered_requests_per_s"), seen.get("requests_per_s")
+    if not seen.observation.is_open_loop or not offered or not served:
+        return None
+    ttft_ms, itl_ms = seen.get("ttft_mean_ms"), seen.get("tpot_ms") or seen.get("itl_mean_ms")
+    if offered < OVERLOADED * served or ttft_ms is None or (itl_ms and ttft_ms < 20 * itl_ms):
+        return None
+    return Sign(
+        "none",
+        "saturated",
+        f"{offered:,.4g} requests/s were sent and {served:,.4g} served, with a mean TTFT of "
+        f"{ttft_ms / 1e3:,.1f} s: the queue grew for as long as the load lasted",
+    )
+
+
+def _starvation(seen: Seen) -> Sign | None:
+    usage, waiting = seen.get("kv_cache_usage"), seen.get("waiting")
+    preempted, count = seen.get("preemptions_per_request"), seen.get("preemptions")
+    sentence = None
+    if usage is not None and waiting is not None and waiting >= 1 and usage >= FULL:
+        sentence = f"{usage:.0%} of the KV blocks are used and {waiting:,.0f} requests wait"
+    elif preempted is not None and preempted > PREEMPTED:
+        sentence = f"{preempted:,.2f} preemptions a request: blocks run out while requests grow"
+    elif usage is not None and usage >= FULL and count:
+        sentence = (
+            f"{usage:.0%} of the KV blocks are used, and requests were preempted {count:,.0f} times"
+        )
+    elif usage is not None and usage >= ALL_USED and waiting is None:
+        sentence = f"{usage:.0%} of the KV blocks are used: the next request finds none"
+    else:
+        sentence = _no_room(seen)
+    return None if sentence is None else Sign("paged_attention", "kv_starvation", sentence)
+
+
+def _no_room(seen: Seen) -> str | None:
+    """Blocks are free, and fewer than the next prompt takes."""
+    usage, waiting = seen.get("kv_cache_usage"), seen.get("waiting")
+    tokens, prompt = seen.kv_tokens, seen.get("input_tokens_mean")
+    if usage is None or waiting is None or waiting < 1 or tokens is None or prompt is None:
+        return None
+    free = (1 - usage) * tokens
+    if free >= prompt:
+        return None
+    return (
+        f"{waiting:,.0f} requests wait, and the {free:,.0f} tokens of free KV blocks are fewer than "
+        f"a prompt of {prompt:,.0f} takes"
+    )
+
+
+def _stall(seen: Seen) -> Sign | None:
+    usage, waiting = seen.get("kv_cache_usage"), seen.get("waiting")
+    running, seats = seen.get("running"), seen.seats
+    if waiting is None or running is None or usage is None or seats is None:
+        return None
+    if waiting < 1 or usage >= FULL or running < SEATED * seats:
+        return None
+    return Sign(
+        "continuous_batching",
+        "admission_stall",
+        f"{running:,.0f} requests run of {seats:,.0f} that max_num_seqs allows, {waiting:,.0f} wait, "
+        f"and {usage:.0%} of the KV blocks are used",
+    )
+
+
+def _crowd(seen: Seen) -> Sign | None:
+    """More requests are kept open than there are seats, and the blocks hold all that are seated."""
+    offered, seats, tokens = seen.get("offered_concurrency"), seen.seats, seen.kv_tokens
+    prompt, output = seen.get("input_tokens_mean"), seen.get("output_tokens_mean")
+    if seen.in_flight is not None or None in (offered, seats, tokens, prompt, output):
+        return None
+    assert offered and seats and tokens and prompt is not None and output is not None
+    held = seats / seen.engines * (prompt + output)
+    if offered < seats / SEATED or held >= FULL * tokens:
+        return None
+    return Sign(
+        "continuous_batching",
+        "admission_stall",
+        f"the client keeps {offered:,.0f} requests open and max_num_seqs lets {seats:,.0f} run; the KV "
+        f"blocks hold {tokens:,.0f} tokens, and those that run take at most {held:,.0f}",
+    )
+
+
+def _spikes(seen: Seen) -> Sign | None:
+    """Gaps as long as a step that the token budget fills, far above the median."""
+    p50, p99 = seen.get("itl_p50_ms") or seen.get("tpot_ms"), seen.get("itl_p99_ms")
+    budget = seen.token_budget
+    if p99 is None or budget is None or p99 < max(SPIKED * (p50 or 0.0), NOTICEABLE_MS):
+        return None
+    prompt, concurrency = seen.get("input_tokens_mean"), concurrency_of(seen.observation)
+    is_chunked = seen.setting("enable_chunked_prefill") is not False
+    tokens = float(budget) if is_chunked or prompt is None else prompt
+    if prompt is not None and concurrency is not None:  # no step has more than are there
+        tokens = min(tokens, prompt * concurrency)
+    beside = "" if p50 is None else f" beside a median of {p50:,.0f} ms"
+    kind: Kind = "chunk_too_large" if is_chunked else "prefill_unchunked"
+    said = f"ITL p99 is {p99:,.0f} ms{beside}: a step of {tokens:,.0f} prompt tokens takes about "
+    held = ", and every stream waits for it"
+    step_ms = seen.step_ms_of_prompts(tokens)
+    if step_ms is not None and step_ms >= SPANNED * p99:
+        return Sign("chunked_prefill", kind, f"{said}{step_ms:,.0f} ms{held}")
+    rate = seen.prompt_rate
+    measured_ms = 1e3 * tokens * seen.engines / rate if rate else None
+    if measured_ms is not None and SPANNED * p99 <= measured_ms <= p99 / SPANNED:
+        says = f"{said}{measured_ms:,.0f} ms at the {rate:,.0f} prompt tokens/s observed{held}"
+        return Sign("chunked_prefill", kind, says)
+    if step_ms is None and p50 is not None:
+        guess = (
+            f"ITL p99 is {p99:,.0f} ms{beside}, as where steps carry prompts (up to {tokens:,.0f} "
+            "tokens); how long such a step takes is not known here"
+        )
+        return Sign("chunked_prefill", kind, guess, "low")
+    return None
+
+
+def _held(seen: Seen) -> Sign | None:
+    """Requests wait though seats and blocks are free: arithmetic, or another limit of admission."""
+    usage, waiting = seen.get("kv_cache_usage"), seen.get("waiting")
+    running, seats = seen.get("running"), seen.seats
+    if waiting is None or running is None or usage is None or waiting < 1 or usage >= FULL:
+        return None
+    if seats is not None and running >= SEATED * seats:
+        return None
+    tokens, budget, share = seen.get("step_tokens_mean"), seen.token_budget, seen.prefill_share
+    wait = f"{waiting:,.0f} requests wait while seats and KV blocks are free"
+    if tokens is not None and budget is not None and tokens >= FILLED * budget:
+        says = f"a step computes {tokens:,.0f} tokens of at most {budget:,}"
+        return Sign("none", "compute_bound", f"{wait}, and {says}: prefill takes all of the time")
+    if share is not None and share >= FILLED:
+        says = f"{seen.prompt_rate:,.0f} prompt tokens/s are what this GPU computes"
+        return Sign("none", "compute_bound", f"{wait}, and {says}: prefill takes all of the time")
+    is_prefilling = share is None and bool(seen.prompt_rate)
+    if waiting <= running or is_prefilling or (share is not None and share >= BUSY):
+        return None
+    says = (
+        f"{wait} ({running:,.0f} run of {seats or 0:,.0f}, {usage:.0%} of the blocks are used), so a limit "
+        "other than max_num_seqs admits no more: LoRA adapters, structured output, a KV connector, or "
+        "partial prefills"
+    )
+    return Sign("continuous_batching", "admission_stall", says)
+
+
+def _unfed(seen: Seen) -> Sign | None:
+    """Nothing waits and hardly anything runs: the time goes by outside the engine."""
+    inside, waiting, offered = seen.in_flight, seen.get("waiting"), seen.get("offered_concurrency")
+    usage, tokens = seen.get("kv_cache_usage"), seen.output_rate
+    if inside is None or (waiting is not None and waiting >= 1):
+        return None
+    if usage is not None and usage >= FULL:
+        return None
+    served = f", {tokens:,.4g} output tokens/s" if tokens is not None else ""
+    if offered is not None and offered >= 2 and inside < REACHING * offered and _is_long(seen):
+        none = "" if waiting is None else ", none wait"
+        sentence = f"the client keeps {offered:,.0f} requests open, {inside:,.0f} run{none}"
+    elif waiting is not None and inside < IDLE and tokens:
+        sentence = f"{inside - waiting:,.2g} requests run and {waiting:,.2g} wait"
+    else:
+        return None
+    return Sign(
+        "none",
+        "not_scheduler",
+        f"{sentence}{served}: the load does not reach the engine (client, proxy, tokenizer or "
+        "preprocessing)",
+    )
+
+
+def _is_long(seen: Seen) -> bool:
+    """Whether a run is so long that its start and end, with fewer requests open, do not count."""
+    finished, offered = seen.get("requests"), seen.get("offered_concurrency") or 0.0
+    return finished is None or finished >= ENOUGH_REQUESTS * offered
+
+
+def _little_done(seen: Seen) -> Sign | None:
+    """What is computed takes a small part of the engine's time, and nobody waits in it."""
+    share, waiting, inside = seen.busy_at_most, seen.get("waiting"), seen.in_flight
+    if share is None or share >= BUSY or (waiting is not None and waiting >= 1):
+        return None
+    if (inside is not None and inside < IDLE) or _spikes(seen) is not None:
+        return None
+    running = seen.get("running")
+    where = (
+        "the rest passes outside of it (client, proxy, tokenizer or preprocessing)"
+        if running is None
+        else "no setting of the scheduler explains the rest (CPU, network between GPUs, kernels)"
+    )
+    return Sign(
+        "none",
+        "not_scheduler",
+        f"{seen.prompt_rate:,.4g} prompt and {seen.output_rate:,.4g} output tokens/s take this engine "
+        f"{share:.0%} of its time at most: {where}",
+    )
+
+
+LOOKS: tuple[Callable[[Seen], Sign | None], ...] = (
+    _starvation,
+    _stall,
+    _crowd,
+    _little_done,
+    _overload,
+    _spikes,
+    _held,
+    _unfed,
+)
