@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from itertools import repeat
-from math import hypot
+from math import fsum, hypot
 from typing import NamedTuple
 
 from scheduler_reader.capacity.activations import profile_peak, sampler_peak
@@ -87,7 +87,7 @@ def _stage_budget(inputs: CapacityInputs, stage: Stage, weights: float) -> Stage
     graphs, libraries = cuda_graphs(inputs, stage), non_torch(inputs)
     budget = inputs.gpu.memory_bytes * inputs.utilization
     fitted = [activation, libraries] + [graphs] * are_graphs_in_budget(inputs)
-    left = budget - weights - sum(term.best for term in fitted)
+    left = budget - weights - fsum(term.best for term in fitted)
     kv_cache = Spread(
         left - hypot(*(term.high - term.best for term in fitted)),
         left,
@@ -95,7 +95,7 @@ def _stage_budget(inputs: CapacityInputs, stage: Stage, weights: float) -> Stage
     )
     if inputs.kv_cache_memory_bytes is not None:
         kv_cache = Spread.exact(inputs.kv_cache_memory_bytes)
-        budget = kv_cache.best + weights + sum(term.best for term in fitted)
+        budget = kv_cache.best + weights + fsum(term.best for term in fitted)
     return StageBudget(stage, budget, weights, activation, graphs, libraries, kv_cache)
 
 

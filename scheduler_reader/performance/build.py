@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from math import fsum
 
 from scheduler_reader.knowledge.gpus import Gpu
 from scheduler_reader.knowledge.models import ModelFacts
@@ -278,7 +279,7 @@ def _streamed_seconds(engine: ResolvedEngine, gpu: Gpu, step: StepModel) -> floa
     offloaded = float(setting(engine, "cpu_offload_gb") or 0.0) * 1024**3
     if not offloaded or gpu.pcie_bytes_per_s is None:
         return 0.0
-    weights = sum(gemm.floor_s for gemm in step.gemms) * gpu.memory_bandwidth_bytes_per_s
+    weights = fsum(gemm.floor_s for gemm in step.gemms) * gpu.memory_bandwidth_bytes_per_s
     if step.experts is not None:
         routed = step.experts.routed
         size = 3 * step.experts.hidden * routed.intermediate * step.experts.weight_bytes

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from math import fsum
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from scheduler_reader.capacity.constants import Spread
@@ -75,7 +76,7 @@ def drafted(
     passes = spec.drafts * spec.draft_s.best
     if spec.drafts == 1:
         return memory, compute, communication, host + passes
-    context_tokens += copies * sum(tokens + depth for tokens, depth in chunks)
+    context_tokens += copies * fsum(tokens + depth for tokens, depth in chunks)
     later = spec.draft.step_parts(seqs + copies * len(chunks), context_tokens)
     more = spec.drafts - 1
     return (

@@ -7,6 +7,7 @@ run.  An open loop offers a rate and is saturated when the engine sustains less.
 
 from __future__ import annotations
 
+from math import fsum
 from typing import NamedTuple
 
 from scheduler_reader.performance.estimate import (
@@ -178,7 +179,7 @@ class Load(NamedTuple):
         demand, replicas, point = self.replica.demand, self.replicas, outcome.point
         rate = outcome.rate * replicas
         good = self._share_good(point, outcome.waiting, outcome.tpot_s)
-        capacity, total = outcome.capacity, sum(point.parts)
+        capacity, total = outcome.capacity, fsum(point.parts)
         return PerformanceEstimate(
             ttft_ms=_milliseconds(outcome.waiting, outcome.is_saturated),
             itl_ms=self._itl(outcome),

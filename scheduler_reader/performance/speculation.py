@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
+from math import fsum
 from typing import Any, NamedTuple
 
 from scheduler_reader.capacity.constants import Spread, spread
@@ -100,7 +101,7 @@ def draft_sentences(effect: SpeculationEffect | None) -> tuple[str, ...]:
 
 def tokens_of_a_step(rate: float, drafts: int) -> float:
     """Tokens that a step of so many drafts yields on average, the target's own included."""
-    return sum(rate**place for place in range(drafts + 1))
+    return fsum(rate**place for place in range(drafts + 1))
 
 
 def _of_target(entry: Mapping[str, Any], model: ModelFacts) -> Mapping[str, Any]:

@@ -8,7 +8,7 @@ equal length stay in step with each other.
 
 from __future__ import annotations
 
-from math import inf, log
+from math import fsum, inf, log
 from typing import NamedTuple
 
 from scheduler_reader.performance.rhythm import Demand, Rhythm, Steps
@@ -170,8 +170,8 @@ def _parts(steps: Steps, rhythm: Rhythm, mixed_time: float) -> StepParts:
     """Seconds by what binds them, of a second of engine time."""
     mixed = steps.mixed_parts(rhythm.beside, rhythm.chunk)
     decode = steps.decode_parts(rhythm.seqs)
-    mixed_scale = mixed_time / sum(mixed)
-    decode_scale = (1 - mixed_time) / sum(decode) if rhythm.seqs > 0 else 0.0
+    mixed_scale = mixed_time / fsum(mixed)
+    decode_scale = (1 - mixed_time) / fsum(decode) if rhythm.seqs > 0 else 0.0
     memory, compute, communication, host = (
         m * mixed_scale + d * decode_scale for m, d in zip(mixed, decode, strict=True)
     )

@@ -11,6 +11,7 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from math import fsum
 from typing import Literal, NamedTuple
 
 from scheduler_reader.performance import kernels
@@ -217,10 +218,10 @@ class StepModel:
         """Seconds to read the weights of one decode step and `context_tokens` of KV cache once, at
         the full memory bandwidth, by what it yields: no token of a single stream can come faster.
         """
-        read_s = self.streamed_s + sum(gemm.floor_s for gemm in (*self.gemms, self.output))
+        read_s = self.streamed_s + fsum(gemm.floor_s for gemm in (*self.gemms, self.output))
         if self.experts is not None:
             read_s += kernels.expert_weight_seconds(self.experts, 1.0)
-        read_s += sum(
+        read_s += fsum(
             min(context_tokens, cost.window or context_tokens) * cost.kv_token_s
             for cost in self.attention
         )

@@ -8,6 +8,7 @@ where a run would be slow or cannot be made.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import fsum
 
 from scheduler_reader.capacity.plan import CapacityPlan
 from scheduler_reader.errors import UsageError
@@ -139,8 +140,8 @@ def _merged(
         total_tokens_per_s=whole.total_tokens_per_s,
         requests_per_s=whole.requests_per_s,
         goodput_requests_per_s=whole.goodput_requests_per_s,
-        running=sum(map(_seconds_running, records)) / result.duration_s * setup.replicas,
-        waiting=sum(map(_seconds_waiting, records)) / result.duration_s * setup.replicas,
+        running=fsum(map(_seconds_running, records)) / result.duration_s * setup.replicas,
+        waiting=fsum(map(_seconds_waiting, records)) / result.duration_s * setup.replicas,
         preemptions_per_request=result.preemptions / len(records),
         steady_ttft_p99_ms=_steady_p99_ms(records, setup),
     )

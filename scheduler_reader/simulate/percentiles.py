@@ -5,7 +5,7 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Sequence
 from itertools import accumulate
-from math import floor
+from math import floor, fsum
 from typing import NamedTuple
 
 from scheduler_reader.performance.estimate import Latency
@@ -27,7 +27,7 @@ class Distribution(NamedTuple):
         return cls(
             tuple(run[0] for run in ordered),
             tuple(accumulate(run[1] for run in ordered)),
-            sum(run[0] * run[1] for run in ordered),
+            fsum(run[0] * run[1] for run in ordered),
         )
 
     @classmethod
@@ -85,7 +85,7 @@ class Progressions(NamedTuple):
 
     def latency(self) -> Latency | None:
         """Mean, median and 99th percentile of seconds, in milliseconds; None without values."""
-        total = sum(p.weight * p.steps * (p.first + p.last) / 2 for p in self.parts)
+        total = fsum(p.weight * p.steps * (p.first + p.last) / 2 for p in self.parts)
         return _latency(total, sum(p.weight * p.steps for p in self.parts), self._at)
 
     def _at(self, rank: int) -> float:

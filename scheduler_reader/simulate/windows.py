@@ -12,7 +12,7 @@ from collections import deque
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import chain
-from math import inf
+from math import fsum, inf
 from typing import NamedTuple
 
 from scheduler_reader.performance.step import StepModel
@@ -132,13 +132,13 @@ class _Window(NamedTuple):
     def run(self, step_model: StepModel, start_s: float, totals: _Totals) -> float:
         """Run it from `start_s`; returns when its slowest request has ended."""
         seats, prompt, output = len(self.requests), self.prompt, self.output
-        prefill_s = sum(step_model.step_parts(0, 0, [(prompt, 0)], copies=seats))
+        prefill_s = fsum(step_model.step_parts(0, 0, [(prompt, 0)], copies=seats))
         first_s = start_s + prefill_s
         gaps = list(self._gaps(step_model))
         for arrival in self.requests:
             own = tuple(_first(gaps, arrival.output_tokens - 1))
             totals.records.append(_record(arrival, start_s, first_s, own))
-        decode_s = sum(gap.seconds * gap.count for gap in gaps)
+        decode_s = fsum(gap.seconds * gap.count for gap in gaps)
         useful = sum(each.prompt_tokens + each.output_tokens - 1 for each in self.requests)
         totals.steps += output
         totals.prefill_s += prefill_s
@@ -181,7 +181,7 @@ def _record(
         arrival_s=arrival.time_s,
         admitted_s=start_s,
         first_token_s=first_s,
-        finished_s=first_s + sum(gap.seconds * gap.count for gap in gaps),
+        finished_s=first_s + fsum(gap.seconds * gap.count for gap in gaps),
         gaps=gaps,
     )
 
