@@ -165,7 +165,7 @@ def _optional(engine: ResolvedEngine, name: str) -> Any:
 
 def _switch(engine: ResolvedEngine, variable: str) -> bool | None:
     """An environment variable of the engine that is 0 or 1; None: not set, or not known."""
-    value = engine.parsed.env.get(variable)
+    value = engine.parsed.variable(variable)
     if not isinstance(value, Known):
         return None
     return {"1": True, "0": False}.get(value.value.strip())

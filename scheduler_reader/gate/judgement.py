@@ -25,7 +25,7 @@ from scheduler_reader.rule_engine.finding import (
     Suppression,
     SuppressionIssue,
 )
-from scheduler_reader.rule_engine.selection import Selection, known_codes
+from scheduler_reader.rule_engine.selection import Selection, codes_of_started, known_codes
 from scheduler_reader.value import Unknown
 from scheduler_reader.workload import DEFAULT_WORKLOAD
 
@@ -66,7 +66,8 @@ def judge(
 def _without_suppressed(file: ParsedFile, engines: list[J], request: Request) -> list[J]:
     if not engines:
         return []
-    codes = Codes(known_codes(request.rule_folders), request.rules)
+    folders = request.rule_folders
+    codes = Codes(known_codes(folders), codes_of_started(folders), request.rules)
     left, issues = suppressed(file, engines, codes)
     near: dict[int, list[SuppressionIssue]] = {}
     for issue in issues:

@@ -22,9 +22,10 @@ J = TypeVar("J", bound=Judged)
 
 @dataclass(frozen=True, slots=True)
 class Codes:
-    """The codes of all rules, and which of them this run asks for."""
+    """The codes of all rules, those that need a started engine, and which this run asks for."""
 
     known: frozenset[str]
+    of_started: frozenset[str]
     selection: Selection
 
     def are_known(self, prefix: str) -> bool:
@@ -34,6 +35,10 @@ class Codes:
     def were_evaluated(self, prefix: str, engines: Sequence[J]) -> bool:
         """Whether every rule whose code starts so was asked and had an answer."""
         missing = {rule.code for engine in engines for rule in engine.not_evaluated}
+        if any(finding.effect == "refused" for engine in engines for finding in engine.findings):
+            missing |= (
+                self.of_started
+            )  # they say nothing of it, whatever they will say once it runs
         return all(
             self.selection.wants(code) and code not in missing
             for code in self.known

@@ -6,14 +6,16 @@ its arguments as they are written, and `arguments.read_arguments` reads them as 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from typing import Any, Literal, NamedTuple
 
 from scheduler_reader.parse.deployment import Deployment
-from scheduler_reader.value import Origin, Value
+from scheduler_reader.value import Known, Origin, Unknown, Value
 
 PARSE_ERROR = "*parse_error"  # in `unresolved` of an engine whose file is broken
 MARK = "sched-reader"  # begins a remark, and is part of the annotation's name
+REFERENCE = re.compile(r"\$[\w{(]|\{\{")
 Entrypoint = Literal["serve", "api_server", "llm", "dynamo"]
 
 
@@ -86,6 +88,18 @@ class ParsedEngine(NamedTuple):
     def is_unreadable(self) -> bool:
         """Whether nothing is known of the engine, because its file is broken."""
         return PARSE_ERROR in self.unresolved
+
+    def variable(self, name: str) -> Value[str] | None:
+        """An environment variable of the engine's process; None: it is not set.
+
+        Unknown also where a `$X` is left in it, which whoever starts the engine may replace.
+        """
+        value = self.env.get(name)
+        if isinstance(value, Known) and REFERENCE.search(value.value):
+            return Unknown(f"{name}={value.value} is not resolved where it stands", value.origin)
+        if isinstance(value, Unknown) and name not in value.reason:
+            return Unknown(f"{name}: {value.reason}", value.origin)
+        return value
 
 
 class ParsedFile(NamedTuple):

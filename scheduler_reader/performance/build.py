@@ -49,7 +49,7 @@ def build_step_model(engine: ResolvedEngine) -> Value[StepModel]:
     """The step model of one data-parallel replica of `engine`, or why there is none."""
     parallel = parallelism(engine)
     if isinstance(engine.model, Unknown):
-        return Unknown(f"the model is not known: {engine.model.reason}")
+        return engine.model
     if isinstance(parallel, Unknown):
         return parallel
     model, gpu = engine.model.value, engine.hardware.gpu

@@ -7,7 +7,7 @@ that returns a `Known`.  A rule that needs something unknown stops there: readin
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cache
 from math import isfinite
@@ -44,7 +44,7 @@ class Case:
     gpu: Gpu
     model: Value[ModelFacts]
     given: Mapping[str, Value[Any]]  # arguments the user wrote, by name
-    env: Mapping[str, Value[str]]
+    variable_of: Callable[[str], Value[str] | None]  # by name, of the engine's process
     flags: FlagTable
     settled: dict[str, Value[Any]] = field(default_factory=dict)
 
@@ -57,7 +57,7 @@ class Case:
             self.gpu,
             self.model,
             given,
-            self.env,
+            self.variable_of,
             self.flags,
             dict(self.settled),
         )
@@ -82,7 +82,7 @@ class Case:
 
     def variable(self, name: str) -> Known[str] | None:
         """An environment variable of the engine's process, or None when it is not set."""
-        value = self.env.get(name)
+        value = self.variable_of(name)
         if isinstance(value, Unknown):
             raise Blocked(value)
         return value

@@ -42,7 +42,7 @@ def choose_facts(
         origin = Origin("option", stated, path=str(options.model_config))
         return Known(_with_overrides(facts, reading.settings, reading.release), origin)
     if isinstance(model_id, Unknown):
-        return Unknown(f"the model is unknown: {model_id.reason}", model_id.origin)
+        return Unknown(f"the model is not known: {model_id.reason}", model_id.origin)
     folder = options.hub_models.get((model_id.value, _known_text(reading.settings.get("revision"))))
     if folder is not None:
         facts = _with_quantization(replace(_read(folder), id=model_id.value), flag)

@@ -37,7 +37,7 @@ def resolve(parsed: ParsedEngine, options: ResolveOptions | None = None) -> Reso
         gpu=hardware.gpu,
         model=choose_facts(model_id, reading, options, assumptions),
         given=reading.settings,
-        env=parsed.env,
+        variable_of=parsed.variable,
         flags=table,
     )
     if isinstance(case.model, Unknown):

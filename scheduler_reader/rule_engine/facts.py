@@ -70,7 +70,7 @@ class Facts:
 
     def env(self, name: str) -> Any:
         """An environment variable: text, empty where it is not set, or `Unknown`."""
-        value = self._sources.engine.parsed.env.get(name)
+        value = self._sources.engine.parsed.variable(name)
         if value is None:
             return ""
         return value if isinstance(value, Unknown) else value.value

@@ -9,6 +9,7 @@ from typing import NamedTuple
 from scheduler_reader.errors import UsageError
 from scheduler_reader.rule_engine.compile import CompiledRule
 from scheduler_reader.rule_engine.load import all_rules, user_rules
+from scheduler_reader.rule_engine.rule import Rule
 
 
 class Selection(NamedTuple):
@@ -46,8 +47,16 @@ def read_selection(
 
 def known_codes(folders: Sequence[Path] = ()) -> frozenset[str]:
     """The codes of our own rules and of those in a user's folders."""
-    rules = [*all_rules(), *(rule for folder in folders for rule in user_rules(folder))]
-    return frozenset(rule.code for rule in rules)
+    return frozenset(rule.code for rule in _known_rules(folders))
+
+
+def codes_of_started(folders: Sequence[Path] = ()) -> frozenset[str]:
+    """The codes of the rules that look at an engine only where it starts."""
+    return frozenset(r.code for r in _known_rules(folders) if r.when.startswith("starts "))
+
+
+def _known_rules(folders: Sequence[Path]) -> list[Rule]:
+    return [*all_rules(), *(rule for folder in folders for rule in user_rules(folder))]
 
 
 def _prefixes(options: Sequence[str]) -> tuple[str, ...]:

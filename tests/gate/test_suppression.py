@@ -123,6 +123,13 @@ def test_unused_is_only_said_of_rules_that_were_evaluated() -> None:
     assert engine.findings == ()
 
 
+def test_unused_is_not_said_of_rules_that_a_refused_engine_does_not_reach() -> None:
+    text = "model: Qwen/Qwen3-32B\nmax-model-len: {}  # sched-reader: ignore[MEM107] may wait\n"
+    for length, codes in ((8192, ["GAT003"]), (40960, ["MEM103"])):
+        judged_file = judged(text.format(length), "serve.yaml", select="MEM103,MEM107,GAT")
+        assert [f.code for f in judged_file.engines[0].findings] == codes
+
+
 def test_a_remark_about_remarks_is_none() -> None:
     counting, accepted = of_pod(behind="# sched-reader: ignore[GAT,FLG001]")
     assert (counting.count("GAT001"), accepted) == (2, [])

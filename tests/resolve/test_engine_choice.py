@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from scheduler_reader.parse import parse_text
+from scheduler_reader.value import Unknown
+
 NGRAM = """--speculative-config '{"method": "ngram", "num_speculative_tokens": 4}'"""
 MOE = {
     "architectures": ["MixtralForCausalLM"],
@@ -93,3 +96,20 @@ def test_0_11_0_has_only_v1_and_a_fall_back_costs_its_graphs(resolved):
 def test_what_a_forced_engine_does_not_support(resolved, version, arguments, env, unsupported):
     engine = resolved(arguments, version=version, gpu="h100", env=env)
     assert engine.unsupported.value == unsupported
+
+
+@pytest.mark.parametrize("value", ["$X", "${X:-1}", "$(X)", "{{ runner }}"])
+def test_a_variable_that_is_left_unresolved_switches_nothing(value, resolved):
+    engine = resolved(version="0.33.0", env={"VLLM_USE_V2_MODEL_RUNNER": value})
+    runner = engine.model_runner
+    assert isinstance(runner, Unknown)
+    assert runner.reason == f"VLLM_USE_V2_MODEL_RUNNER={value} is not resolved where it stands"
+
+
+def test_an_unknown_variable_is_named_with_its_reason():
+    script = "VLLM_USE_V1=$Y vllm serve Qwen/Qwen3-0.6B\n"
+    (engine,) = parse_text(script, "serve.sh").engines
+    assert engine.variable("VLLM_USE_V1") == Unknown(
+        "VLLM_USE_V1: $Y is not set in the file", engine.env["VLLM_USE_V1"].origin
+    )
+    assert engine.variable("VLLM_PORT") is None

@@ -93,7 +93,7 @@ def _host_gpus(parsed: ParsedEngine, ranks: int | Unknown) -> frozenset[str] | U
     seen = _visible(parsed)
     if isinstance(seen, Unknown):
         return seen
-    chosen = parsed.env.get("CUDA_VISIBLE_DEVICES")
+    chosen = parsed.variable("CUDA_VISIBLE_DEVICES")
     if isinstance(chosen, Unknown):
         return chosen
     if chosen is not None and chosen.value.strip():
@@ -114,7 +114,7 @@ def _visible(parsed: ParsedEngine) -> tuple[str, ...] | Unknown:
     stated = parsed.deployment.gpu_ids if parsed.deployment else None
     if stated is not None:
         return stated if isinstance(stated, Unknown) else stated.value
-    variable = parsed.env.get("NVIDIA_VISIBLE_DEVICES")
+    variable = parsed.variable("NVIDIA_VISIBLE_DEVICES")
     if isinstance(variable, Known):
         return tuple(word.strip() for word in variable.value.split(","))
     return variable or Unknown("the file does not say which GPUs of the host each engine gets")
