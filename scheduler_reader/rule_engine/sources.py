@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 from scheduler_reader.capacity.plan import CapacityPlan
 from scheduler_reader.diagnosis.verdict import Bottleneck
@@ -15,6 +16,9 @@ from scheduler_reader.resolve.engine import ResolvedEngine
 from scheduler_reader.rule_engine.finding import SuppressionIssue
 from scheduler_reader.value import Value
 from scheduler_reader.workload import Slo, Workload
+
+if TYPE_CHECKING:
+    from scheduler_reader.performance.step import StepModel
 
 
 @dataclass(frozen=True)
@@ -42,6 +46,12 @@ class Sources:
     @cached_property
     def performance(self) -> Value[PerformanceEstimate]:
         return self.estimate()
+
+    @cached_property
+    def step(self) -> Value[StepModel]:
+        from scheduler_reader.performance.build import build_step_model  # few rules ask for it
+
+        return build_step_model(self.engine)
 
     @cached_property
     def bottleneck(self) -> Value[Bottleneck]:
