@@ -24,8 +24,14 @@ from scheduler_reader.performance.kernels import (
     Gemm,
     gemm,
 )
+from scheduler_reader.performance.launches import launch_layer_seconds
 from scheduler_reader.performance.left_out import left_out, setting
-from scheduler_reader.performance.precision import UNQUANTIZED, WeightFormat, weight_format
+from scheduler_reader.performance.precision import (
+    UNQUANTIZED,
+    WeightFormat,
+    module_format,
+    weight_format,
+)
 from scheduler_reader.performance.settings import Parallelism, is_on, optional, parallelism
 from scheduler_reader.performance.shapes import (
     AttentionLayers,
@@ -62,14 +68,14 @@ def build_step_model(engine: ResolvedEngine) -> Value[StepModel]:
     step = replace(step, streamed_s=_streamed_seconds(engine, gpu, step))
     drafts = drafting(engine, model)
     if isinstance(drafts, Drafting):
-        speculation = _speculation(engine, model, gpu, parallel.value, drafts)
+        speculation = _speculation(engine, step.host, gpu, parallel.value, drafts)
         spread = efficiency_of(gpu).spread["rough"]
         step = replace(step, speculation=speculation, spread=max(step.spread, spread))
     return Known(step, Origin("derived", "step-time model"))
 
 
 def _speculation(
-    engine: ResolvedEngine, target: ModelFacts, gpu: Gpu, parallel: Parallelism, drafts: Drafting
+    engine: ResolvedEngine, host: HostOverhead, gpu: Gpu, parallel: Parallelism, drafts: Drafting
 ) -> Speculation:
     """A pass of the draft is a step of its model; its host time stands in `Speculation`."""
     draft = None
@@ -78,11 +84,11 @@ def _speculation(
         joined: tuple[Gemm, ...] = ()
         if drafts.joins is not None:
             joined = (_gemm(gpu, efficiency_of(gpu), UNQUANTIZED, drafts.joins),)
-        host = draft.host._replace(step_s=0.0, sequence_s=0.0)
-        draft = replace(draft, gemms=(*draft.gemms, *joined), host=host)
+        launches = draft.host._replace(step_s=0.0, sequence_s=0.0)
+        draft = replace(draft, gemms=(*draft.gemms, *joined), host=launches)
     undrafted = None
     if drafts.stops_async and engine.calibration is None:
-        undrafted = _host(engine, target, True, parallel)
+        undrafted = host_overhead(engine.release, True, host.launch_layer_s)
     return Speculation(
         drafts.method,
         drafts.drafts,
@@ -102,12 +108,13 @@ def _build(
     table = efficiency_of(gpu)
     stored = weight_format(gpu, model.quantization, method)
     is_eager = is_on(engine, "enforce_eager")
-    host = _host(engine, model, is_on(engine, "async_scheduling"), parallel)
+    launch_layer_s = launch_layer_seconds(engine.release, model, stored, parallel.tensor)
+    host = host_overhead(engine.release, is_on(engine, "async_scheduling"), launch_layer_s)
     calibrated = engine.calibration
     output = Product(model.vocab_size / parallel.tensor, model.hidden_size, 1, "output")
     return StepModel(
         gemms=tuple(
-            _gemm(gpu, table, _format(model, stored, product.module), product)
+            _gemm(gpu, table, module_format(model.quantization, stored, product.module), product)
             for product in products(model, parallel.tensor)
         ),
         output=_gemm(gpu, table, UNQUANTIZED, output),
@@ -132,16 +139,6 @@ def _build(
             * table.gemm["bfloat16"].eff_memory
         ),
     )
-
-
-def _format(model: ModelFacts, stored: WeightFormat, module: str) -> WeightFormat:
-    """MXFP4 checkpoints quantize the experts only; others may leave attention as it is."""
-    if model.quantization is None:
-        return stored
-    if model.quantization.method == "mxfp4":
-        return UNQUANTIZED
-    spared = any("self_attn" in pattern for pattern in model.quantization.unquantized)
-    return UNQUANTIZED if spared and module == "attention" else stored
 
 
 def _gemm(gpu: Gpu, table: Efficiency, stored: WeightFormat, product: Product) -> Gemm:
@@ -218,13 +215,6 @@ def _collectives(
         norms.all_reduces * model.layers,
         norms.token_bytes,
     )
-
-
-def _host(
-    engine: ResolvedEngine, model: ModelFacts, is_async: bool, parallel: Parallelism
-) -> HostOverhead:
-    norms = norms_over_all_heads(engine.release, model.architecture).all_reduces
-    return host_overhead(engine.release, is_async, parallel.tensor, LAYER_ALL_REDUCES + norms)
 
 
 def _kv_bytes(engine: ResolvedEngine, model: ModelFacts) -> float:

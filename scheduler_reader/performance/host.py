@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from scheduler_reader.data import documents
@@ -26,16 +27,11 @@ class HostOverhead(NamedTuple):
         return self._replace(step_s=by.step_us * 1e-6, sequence_s=by.sequence_us * 1e-6)
 
 
-def host_overhead(release: Release, is_async: bool, ranks: int, all_reduces: int) -> HostOverhead:
-    """The overheads measured nearest to `release`, with or without asynchronous scheduling.
-
-    Each of the `ranks` launches on its own, and each of a layer's all-reduces waits for the last one.
-    """
+def host_overhead(release: Release, is_async: bool, launch_layer_s: float) -> HostOverhead:
+    """The overheads measured nearest to `release`, with or without asynchronous scheduling."""
     from packaging.specifiers import SpecifierSet
 
     document = _document()
-    launch = document["launch"]
-    waited_us = (ranks - 1) * all_reduces * launch["all_reduce_rank_us"]
     for entry in document["overheads"]:
         wanted = entry.get("async_scheduling")
         fits = wanted is None or wanted == is_async
@@ -44,9 +40,15 @@ def host_overhead(release: Release, is_async: bool, ranks: int, all_reduces: int
                 layer_s=entry["layer_us"] * 1e-6,
                 step_s=entry["step_us"] * 1e-6,
                 sequence_s=entry["sequence_us"] * 1e-6,
-                launch_layer_s=(launch["layer_us"] + waited_us) * 1e-6,
+                launch_layer_s=launch_layer_s,
             )
     raise DataError(f"compat_matrix/host.yaml: overheads has no entry for vLLM {release.name}")
+
+
+def launch_constants() -> Mapping[str, Any]:
+    """The time of a launch, and how many there are in a layer: see the table's own remarks."""
+    constants: Mapping[str, Any] = _document()["launch"]
+    return constants
 
 
 def frontend_seconds() -> float:

@@ -56,6 +56,20 @@ def weight_format(gpu: Gpu, quantization: Quantization | None, method: str | Non
     )
 
 
+def module_format(
+    quantization: Quantization | None, stored: WeightFormat, module: str
+) -> WeightFormat:
+    """The format of one kind of layer; MXFP4 checkpoints quantize the experts only, others may leave
+    attention as it is.
+    """
+    if quantization is None:
+        return stored
+    if quantization.method == "mxfp4":
+        return UNQUANTIZED
+    spared = any("self_attn" in pattern for pattern in quantization.unquantized)
+    return UNQUANTIZED if spared and module == "attention" else stored
+
+
 def _supports(gpu: Gpu, math: str, flops: Mapping[str, float]) -> bool:
     """Whether the GPU multiplies in `math`; FP8 needs compute capability 8.9."""
     return math in flops and (math != "fp8" or gpu.capability >= (8, 9))

@@ -16,6 +16,7 @@ from scheduler_reader.value import Known, Unknown
 
 LLAMA_8B = "meta-llama/Llama-3.1-8B-Instruct"
 LLAMA_70B_FP8 = "nvidia/Llama-3.3-70B-Instruct-FP8"
+MINIMAX = "MiniMaxAI/MiniMax-M2.5 --enable-expert-parallel --max-model-len 4096"
 
 
 @pytest.fixture(scope="module")
@@ -87,10 +88,10 @@ def test_eager_mode_costs_collectives_and_launches(step_of):
 
 
 def test_a_prompt_beyond_the_largest_graph_takes_its_launches(step_of):
-    # 80 layers x (250 + 7 x 55) us, and 450 us and one sequence: the GPU of a rank ends earlier.
+    # 80 layers x (13 x 25 + 7 x 2 x 22.1) us, and 450 us and one sequence: the GPU of a rank ends earlier.
     step = step_of(f"{LLAMA_70B_FP8} -tp 8 --max-model-len 8192")
     assert step.capture_sizes[-1] == 512
-    assert step.step_seconds(0, 0, [(513, 0)]) == pytest.approx(80 * 635e-6 + 452e-6)
+    assert step.step_seconds(0, 0, [(513, 0)]) == pytest.approx(80 * 634.4e-6 + 452e-6)
     assert step.step_seconds(0, 0, [(512, 0)]) < 0.9 * 80 * 635e-6
     assert step.step_parts(0, 0, [(4096, 0)]).host == pytest.approx(452e-6)
 
@@ -207,15 +208,35 @@ def test_small_kernels_cost_their_launch_or_their_traffic(step_of):
     assert more == pytest.approx(80 * (8192 * step.activation_token_s - step.host.layer_s))
 
 
-def test_norms_over_all_heads_wait_for_every_rank_once_more(step_of):
-    # vLLM, MiniMaxM2Attention: one all-reduce of two sums a token, two of one before 0.14.0.
-    minimax = "MiniMaxAI/MiniMax-M2.5 --enable-expert-parallel --max-model-len 4096 -tp 8"
-    one, two = (step_of(minimax, gpu_count=8, version=release) for release in ("0.18.0", "0.13.0"))
-    llama = step_of(f"{LLAMA_70B_FP8} --max-model-len 4096 -tp 8", gpu_count=8)
-    for model, all_reduces in ((llama, 2), (one, 3), (two, 4)):
-        waited_us = 250 + 7 * all_reduces * 27.5
-        assert model.host.launch_layer_s == pytest.approx(waited_us * 1e-6)
-    alone = one.collectives._replace(norm_calls=0)
-    more = kernels.all_reduce(one.collectives, 1024) - kernels.all_reduce(alone, 1024)
+def test_the_kernels_of_a_layer_are_launched_one_by_one(step_of):
+    def launches(arguments: str, ranks: int, **target) -> float:
+        return (
+            step_of(f"{arguments} -tp {ranks}", gpu_count=ranks, **target).host.launch_layer_s * 1e6
+        )
+
+    # Norm, QKV, rotary, KV write, attention and output; norm, gate and up, activation and down.
+    assert launches(LLAMA_8B, 1) == pytest.approx(10 * 25)
+    # In FP8 one more for the activations of the output product; two all-reduces wait for 7 ranks.
+    assert launches(f"{LLAMA_70B_FP8} --max-model-len 4096", 8) == pytest.approx(
+        13 * 25 + 14 * 22.1
+    )
+    # Attention in bfloat16 and 11 for four-bit experts.
+    assert launches("openai/gpt-oss-120b", 8) == pytest.approx(19 * 25 + 14 * 22.1)
+    # Block FP8: 2 more in attention and in the experts; 4 for norms over all heads, and a third all-reduce.
+    assert launches(MINIMAX, 8) == pytest.approx(28 * 25 + 21 * 22.1)
+    assert launches(MINIMAX, 8, version="0.13.0") == pytest.approx(29 * 25 + 28 * 22.1)
+    # 3 dense layers of 61 (10 + 4 kernels by block), 58 with 13 of experts and 3 of a shared one.
+    deepseek = "deepseek-ai/DeepSeek-V3 --max-model-len 4096"
+    average = 8 + (3 * 6 + 58 * 16) / 61 + 2
+    assert launches(deepseek, 8, gpu="h200") == pytest.approx(average * 25 + 14 * 22.1)
+
+
+def test_norms_over_all_heads_send_two_sums_a_token(step_of):
+    # vLLM, MiniMaxM2Attention: one all-reduce of both, two of one before 0.14.0.
+    collectives = step_of(f"{MINIMAX} -tp 8", gpu_count=8).collectives
+    alone = collectives._replace(norm_calls=0)
+    more = kernels.all_reduce(collectives, 1024) - kernels.all_reduce(alone, 1024)
     assert more == pytest.approx(62 * (4.8e-6 + 8 * 1024 / 42.8e9), rel=1e-6)
-    assert step_of(minimax.replace("-tp 8", "-tp 1"), gpu="h200").collectives is None
+    older = step_of(f"{MINIMAX} -tp 8", gpu_count=8, version="0.13.0").collectives
+    assert older.norm_calls == 2 * collectives.norm_calls == 2 * 62
+    assert step_of(f"{MINIMAX} -tp 1", gpu="b300").collectives is None
