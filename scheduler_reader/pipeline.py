@@ -12,7 +12,6 @@ from scheduler_reader.capacity import plan_capacity
 from scheduler_reader.capacity.plan import CapacityPlan
 from scheduler_reader.diagnosis import find_bottleneck, next_steps, tune
 from scheduler_reader.diagnosis.confirmation import Simulator
-from scheduler_reader.diagnosis.measured import outranked
 from scheduler_reader.knowledge.flags import flag_table
 from scheduler_reader.knowledge.versions import Release
 from scheduler_reader.observe.observation import (
@@ -80,6 +79,8 @@ def assess(parsed: ParsedEngine, request: Request) -> Assessment:
     )
     comparison: tuple[Comparison, ...] = ()
     if request.observation is not None:
+        from scheduler_reader.diagnosis.measured import outranked  # most runs observe nothing
+
         known = estimate.value if isinstance(estimate, Known) else None
         comparison = compared(request.observation, plan, known)
         bottleneck = outranked(engine, plan, bottleneck, estimate, request.observation)

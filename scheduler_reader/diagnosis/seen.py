@@ -74,6 +74,12 @@ class Seen(NamedTuple):
         return blocks * self.plan.block_size if blocks and self.plan.block_size else None
 
     @property
+    def request_tokens(self) -> float | None:
+        """Prompt and output of a request, mean."""
+        prompt, output = self.get("input_tokens_mean"), self.get("output_tokens_mean")
+        return None if prompt is None or output is None else prompt + output
+
+    @property
     def output_rate(self) -> float | None:
         return self.get("output_tokens_per_s")
 

@@ -18,6 +18,7 @@ from scheduler_reader.diagnosis.objective import WORTH_NAMING
 from scheduler_reader.diagnosis.seen import Seen
 from scheduler_reader.diagnosis.verdict import Confidence, Default, Kind
 from scheduler_reader.observe.observation import ENOUGH_REQUESTS, concurrency_of
+from scheduler_reader.workload import DEFAULT_WORKLOAD
 
 FULL = 0.9  # of the KV blocks, where the length of the next prompt is not known
 ALL_USED = 0.95  # of the KV blocks, where it is not known whether anybody waits
@@ -27,6 +28,7 @@ OVERLOADED = 1.1  # requests sent over requests served
 IDLE = 1.0  # requests running and waiting
 REACHING = 0.8  # of the requests that the client keeps open; by Little's law also of their time
 BUSY = 0.5  # of the engine's time
+SLOWED = 0.1  # of the engine's time, where requests run and others wait for them
 FILLED = 0.7  # of the engine's time, or of the token budget
 # P99 of the gaps over a step of decodes alone: the strict objective of Agrawal et al., Sarathi-Serve,
 # OSDI 2024, section 5.1; in its table 3 that is 0.1 to 0.2 s for models on one or two GPUs.
@@ -34,6 +36,7 @@ SPIKED = 5.0
 NOTICEABLE_MS = 200.0
 # A gap spans a step, the one in flight before it (async scheduling), and what a prediction is off.
 SPANNED = 1 / 3
+DEFAULT_TOKENS = DEFAULT_WORKLOAD.input_tokens.mean + DEFAULT_WORKLOAD.output_tokens.mean
 
 
 class Sign(NamedTuple):
@@ -48,6 +51,10 @@ class Sign(NamedTuple):
 def first_sign(seen: Seen) -> Sign | None:
     """The first look that tells; None where none does."""
     return next((sign for look in LOOKS if (sign := look(seen)) is not None), None)
+
+
+def _waiting(requests: float) -> str:
+    return f"{requests:,.0f} requests wait" if round(requests) > 1 else "1 request waits"
 
 
 # Each look at the metrics gives a sign, or None where they do not tell.
@@ -71,9 +78,8 @@ def _overload(seen: Seen) -> Sign | None:
 def _starvation(seen: Seen) -> Sign | None:
     usage, waiting = seen.get("kv_cache_usage"), seen.get("waiting")
     preempted, count = seen.get("preemptions_per_request"), seen.get("preemptions")
-    sentence = None
     if usage is not None and waiting is not None and waiting >= 1 and usage >= FULL:
-        sentence = f"{usage:.0%} of the KV blocks are used and {waiting:,.0f} requests wait"
+        sentence = f"{usage:.0%} of the KV blocks are used and {_waiting(waiting)}"
     elif preempted is not None and preempted > PREEMPTED:
         sentence = f"{preempted:,.2f} preemptions a request: blocks run out while requests grow"
     elif usage is not None and usage >= FULL and count:
@@ -83,23 +89,33 @@ def _starvation(seen: Seen) -> Sign | None:
     elif usage is not None and usage >= ALL_USED and waiting is None:
         sentence = f"{usage:.0%} of the KV blocks are used: the next request finds none"
     else:
-        sentence = _no_room(seen)
-    return None if sentence is None else Sign("paged_attention", "kv_starvation", sentence)
+        return _no_room(seen)
+    return Sign("paged_attention", "kv_starvation", sentence)
 
 
-def _no_room(seen: Seen) -> str | None:
-    """Blocks are free, and fewer than the next prompt takes."""
-    usage, waiting = seen.get("kv_cache_usage"), seen.get("waiting")
-    tokens, prompt = seen.kv_tokens, seen.get("input_tokens_mean")
-    if usage is None or waiting is None or waiting < 1 or tokens is None or prompt is None:
+def _no_room(seen: Seen) -> Sign | None:
+    """Requests wait beside free seats, and what is free of the blocks is less than the next takes."""
+    usage, waiting, running = seen.get("kv_cache_usage"), seen.get("waiting"), seen.get("running")
+    tokens, prompt, seats = seen.kv_tokens, seen.get("input_tokens_mean"), seen.seats
+    if waiting is None or waiting < 1:
         return None
-    free = (1 - usage) * tokens
-    if free >= prompt:
+    if usage is not None and tokens is not None and prompt is not None:
+        free = (1 - usage) * tokens
+        says = (
+            f"{_waiting(waiting)}, and the {free:,.0f} tokens of free KV blocks are fewer "
+            f"than a prompt of {prompt:,.0f} takes"
+        )
+        return Sign("paged_attention", "kv_starvation", says) if free < prompt else None
+    fitting = seen.get("max_concurrency")
+    if usage is not None or running is None or seats is None or fitting is None:
         return None
-    return (
-        f"{waiting:,.0f} requests wait, and the {free:,.0f} tokens of free KV blocks are fewer than "
-        f"a prompt of {prompt:,.0f} takes"
+    if running >= SEATED * seats or running / seen.engines < fitting:
+        return None
+    says = (
+        f"{_waiting(waiting)} beside free seats ({running:,.0f} run of {seats:,.0f}), and the KV "
+        f"blocks hold {fitting:,.2f} requests of full length"
     )
+    return Sign("paged_attention", "kv_starvation", says, "low")
 
 
 def _stall(seen: Seen) -> Sign | None:
@@ -120,18 +136,19 @@ def _stall(seen: Seen) -> Sign | None:
 def _crowd(seen: Seen) -> Sign | None:
     """More requests are kept open than there are seats, and the blocks hold all that are seated."""
     offered, seats, tokens = seen.get("offered_concurrency"), seen.seats, seen.kv_tokens
-    prompt, output = seen.get("input_tokens_mean"), seen.get("output_tokens_mean")
-    if seen.in_flight is not None or None in (offered, seats, tokens, prompt, output):
+    if seen.in_flight is not None or offered is None or seats is None or tokens is None:
         return None
-    assert offered and seats and tokens and prompt is not None and output is not None
-    held = seats / seen.engines * (prompt + output)
+    length = seen.request_tokens
+    held = seats / seen.engines * (DEFAULT_TOKENS if length is None else length)
     if offered < seats / SEATED or held >= FULL * tokens:
         return None
     return Sign(
         "continuous_batching",
         "admission_stall",
         f"the client keeps {offered:,.0f} requests open and max_num_seqs lets {seats:,.0f} run; the KV "
-        f"blocks hold {tokens:,.0f} tokens, and those that run take at most {held:,.0f}",
+        f"blocks hold {tokens:,.0f} tokens, and those that run take about {held:,.0f}"
+        + (" if they are as in the default load" if length is None else ""),
+        "low" if length is None else None,
     )
 
 
@@ -176,7 +193,7 @@ def _held(seen: Seen) -> Sign | None:
     if seats is not None and running >= SEATED * seats:
         return None
     tokens, budget, share = seen.get("step_tokens_mean"), seen.token_budget, seen.prefill_share
-    wait = f"{waiting:,.0f} requests wait while seats and KV blocks are free"
+    wait = f"{_waiting(waiting)} while seats and KV blocks are free"
     if tokens is not None and budget is not None and tokens >= FILLED * budget:
         says = f"a step computes {tokens:,.0f} tokens of at most {budget:,}"
         return Sign("none", "compute_bound", f"{wait}, and {says}: prefill takes all of the time")
@@ -187,9 +204,9 @@ def _held(seen: Seen) -> Sign | None:
     if waiting <= running or is_prefilling or (share is not None and share >= BUSY):
         return None
     says = (
-        f"{wait} ({running:,.0f} run of {seats or 0:,.0f}, {usage:.0%} of the blocks are used), so a limit "
-        "other than max_num_seqs admits no more: LoRA adapters, structured output, a KV connector, or "
-        "partial prefills"
+        f"{wait} ({running:,.0f} run{'' if seats is None else f' of {seats:,.0f}'}, {usage:.0%} of the "
+        "blocks are used), so a limit other than max_num_seqs admits no more: LoRA adapters, structured "
+        "output, a KV connector, or partial prefills"
     )
     return Sign("continuous_batching", "admission_stall", says)
 
@@ -225,13 +242,18 @@ def _is_long(seen: Seen) -> bool:
 
 
 def _little_done(seen: Seen) -> Sign | None:
-    """What is computed takes a small part of the engine's time, and nobody waits in it."""
+    """What is computed takes a small part of the engine's time, though nothing in it is short.
+
+    Beside a queue only the requests that run tell: they are slower than any step explains.
+    """
     share, waiting, inside = seen.busy_at_most, seen.get("waiting"), seen.in_flight
-    if share is None or share >= BUSY or (waiting is not None and waiting >= 1):
+    queue, running = waiting is not None and waiting >= 1, seen.get("running")
+    if share is None or share >= (SLOWED if queue else BUSY):
         return None
-    if (inside is not None and inside < IDLE) or _spikes(seen) is not None:
+    if (inside is not None and inside < IDLE) or (queue and not running):
         return None
-    running = seen.get("running")
+    if _spikes(seen) is not None:
+        return None
     where = (
         "the rest passes outside of it (client, proxy, tokenizer or preprocessing)"
         if running is None
@@ -241,7 +263,7 @@ def _little_done(seen: Seen) -> Sign | None:
         "none",
         "not_scheduler",
         f"{seen.prompt_rate:,.4g} prompt and {seen.output_rate:,.4g} output tokens/s take this engine "
-        f"{share:.0%} of its time at most: {where}",
+        f"{max(share, 0.01):.0%} of its time at most: {where}",
     )
 
 

@@ -94,6 +94,17 @@ SIGNS = {
         "admission_stall",
         "the client keeps 256 requests open and max_num_seqs lets 64 run",
     ),
+    "running slower than any step, beside a queue": (
+        {
+            "running": 6.0,
+            "waiting": 2.0,
+            "kv_cache_usage": 0.05,
+            "prompt_tokens_per_s": 0.0,
+            "output_tokens_per_s": 0.5,
+        },
+        "not_scheduler",
+        "0 prompt and 0.5 output tokens/s take this engine 1% of its time at most",
+    ),
     "waiting beside free seats, blocks and steps": (
         {"running": 5.0, "waiting": 30.0, "kv_cache_usage": 0.1, "prompt_tokens_per_s": 900.0},
         "admission_stall",
@@ -198,6 +209,22 @@ NO_SIGNS = {
 def test_without_a_sign_the_prediction_stands(verdict, name):
     found = verdict(seen(**NO_SIGNS[name]))
     assert found.evidence[0].startswith("predicted: "), found.evidence
+
+
+def test_lengths_that_nobody_states_are_those_of_the_default_load(unknown_model):
+    crowd = {"offered_concurrency": 2000.0, "output_tokens_per_s": 90.0}
+    found = unknown_model(**crowd, kv_cache_tokens=9_000_000.0).value
+    assert (found.kind, found.confidence) == ("admission_stall", "low")
+    assert "if they are as in the default load" in found.evidence[0]
+    assert isinstance(unknown_model(**crowd, kv_cache_tokens=90_000.0), Unknown)
+
+
+def test_a_queue_beside_free_seats_in_a_pool_of_few_requests(unknown_model):
+    queue = {"running": 2.0, "waiting": 1.0}
+    found = unknown_model(**queue, max_concurrency=1.53).value
+    assert (found.kind, found.confidence) == ("kv_starvation", "low")
+    assert found.evidence[0].startswith("1 request waits beside free seats (2 run of ")
+    assert isinstance(unknown_model(**queue, max_concurrency=7.0), Unknown)
 
 
 def test_the_seats_of_all_engines_count(verdict):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from pages.complaints import NOT_TOLD, Read, complaints_page, read_complaints
+from pages.complaints import Read, complaints_page, read_complaints
 
 
 @pytest.fixture(scope="module")
@@ -14,7 +14,7 @@ def read() -> tuple[Read, ...]:
 
 
 def test_the_reports_that_the_reading_was_made_with(read: tuple[Read, ...]) -> None:
-    known = {one.reported["name"]: one.kind for one in read if one.first is None}
+    known = {one.reported["name"]: one.kind for one in read if one.group == "known"}
     assert known == {
         "vision model, ten tokens a second": "not_scheduler",
         "Kimi K2 at 100 requests/s": "saturated",
@@ -25,8 +25,8 @@ def test_the_reports_that_the_reading_was_made_with(read: tuple[Read, ...]) -> N
 def test_four_of_five_further_reports_are_read_as_their_sources_conclude(
     read: tuple[Read, ...],
 ) -> None:
-    further = [one for one in read if one.first is not None]
-    assert len(further) >= 19
+    further = [one for one in read if one.group != "known"]
+    assert len(further) >= 26
     assert sum(one.agrees() for one in further) >= 0.8 * len(further)
     disagreeing = [one.reported["name"] for one in further if not one.agrees()]
     argued = [one.reported["name"] for one in further if "argument" in one.reported]
@@ -34,11 +34,14 @@ def test_four_of_five_further_reports_are_read_as_their_sources_conclude(
 
 
 def test_a_first_verdict_is_kept_as_it_was(read: tuple[Read, ...]) -> None:
-    first = [one.first for one in read if one.first is not None]
-    assert (first.count(NOT_TOLD), sum(one.agrees(one.first) for one in read if one.first)) == (
-        8,
-        8,
-    )
+    agreed = {
+        group: [one.agrees(one.first) for one in read if one.group == group]
+        for group in ("further", "second")
+    }
+    assert {group: (sum(found), len(found)) for group, found in agreed.items()} == {
+        "further": (8, 19),
+        "second": (2, 7),
+    }
 
 
 def test_a_verdict_quotes_what_was_stated(read: tuple[Read, ...]) -> None:

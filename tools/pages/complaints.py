@@ -34,13 +34,20 @@ FURTHER = """\
 
 Found afterwards, in threads where a maintainer or the reporter says what it was. *First verdict* is what the reading said
 before anything was changed for them. Since then they have served to improve it, so the last column is no test of unseen reports."""
+SECOND = """\
+## A second set
+
+Found after that, and read before anything more was changed: the nearest to unseen reports that there is here. They say
+less than the others; five name no model that is known, and then only what is stated can tell."""
 NOT_TOLD = "unknown"
+GROUPS = ("known", "further", "second")
 
 
 class Read(NamedTuple):
     """A report and the verdict on it."""
 
     reported: Mapping[str, Any]
+    group: str  # of `GROUPS`
     verdict: Value[Bottleneck]
 
     @property
@@ -64,35 +71,41 @@ class Read(NamedTuple):
 
 
 def read_complaints() -> Iterator[Read]:
-    """Every report with its verdict, those that the reading was made with before the others."""
+    """Every report with its verdict, group by group."""
     document = yaml.safe_load(REPORTED.read_text(encoding="utf-8"))
-    for reported in (*document["known"], *document["further"]):
+    for group, reported in ((name, one) for name in GROUPS for one in document[name]):
         target = {name: reported.get(name) for name in ("vllm_version", "gpu", "gpu_count")}
         stated = observe(stated=stated_measures(reported["stated"]))
         request = Request(target=ResolveOptions(**target)).observing(stated)
         (engine,) = parse_command(shlex.split(reported["command"])).engines
-        yield Read(reported, assess(engine, request).bottleneck)
+        yield Read(reported, group, assess(engine, request).bottleneck)
 
 
 def complaints_page(read: Sequence[Read] | None = None) -> dict[str, str]:
     """Path below docs/ → text; `read` where the reports are read already."""
     read = read or list(read_complaints())
-    known = [one for one in read if one.first is None]
-    further = [one for one in read if one.first is not None]
+    known, further, second = ([one for one in read if one.group == group] for group in GROUPS)
     blocks = [
         KNOWN,
         f"{_score(known)} agree with the source's conclusion.",
         table(("report", "states", "the source concludes", "verdict"), [_row(o) for o in known]),
         FURTHER,
-        f"{_score(further)} agree; of the first verdicts "
-        f"{sum(one.agrees(one.first) for one in further)} of {len(further)} did.",
-        table(
-            ("report", "states", "the source concludes", "first verdict", "verdict"),
-            [_row(one) for one in further],
-        ),
+        *_afterwards(further),
+        SECOND,
+        *_afterwards(second),
         *(block for one in read for block in _section(one)),
     ]
     return {"complaints.md": page("# Public complaints, read", GENERATED, INTRODUCTION, *blocks)}
+
+
+def _afterwards(read: Sequence[Read]) -> tuple[str, str]:
+    """The score and the table of reports that were found when there was a reading."""
+    first = sum(one.agrees(one.first) for one in read)
+    head = ("report", "states", "the source concludes", "first verdict", "verdict")
+    return (
+        f"{_score(read)} agree; of the first verdicts {first} of {len(read)} did.",
+        table(head, [_row(one) for one in read]),
+    )
 
 
 def _score(read: Sequence[Read]) -> str:
