@@ -83,7 +83,7 @@ def log_reading(text: str, path: str) -> StartupLog:
     measures |= statistics_measures(lines, path)
     if "config" in found:
         settings = {**_config(found["config"]), **settings}
-    arguments = logged_arguments(found.get("arguments"))
+    arguments = logged_arguments(found.get("arguments"), found.get("version"))
     _derive(found, arguments, measures)
     took_s = start_s(lines)
     if took_s is not None:

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 from scheduler_reader.errors import InputError
+from scheduler_reader.parse.input_file import read_bytes
 from scheduler_reader.value import Origin
 
 MAX_BYTES = 256_000_000
@@ -18,13 +17,9 @@ def read_recorded(path: str, what: str) -> str:
     """
     origin = Origin("file", path=path)
     try:
-        with Path(path).open("rb") as file:
-            content = file.read(MAX_BYTES + 1)
-    except FileNotFoundError:
-        raise InputError("no such file; check the path", origin) from None
-    except (OSError, ValueError) as error:
-        reason = getattr(error, "strerror", None) or str(error)
-        raise InputError(f"cannot be read: {reason}", origin) from None
+        content = read_bytes(path, MAX_BYTES + 1)
+    except IsADirectoryError:
+        raise InputError("is a folder; name a file in it", origin) from None
     return recorded_text(content, what, origin)
 
 

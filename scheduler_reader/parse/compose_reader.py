@@ -13,13 +13,13 @@ import yaml
 from scheduler_reader.parse.command_words import split_command
 from scheduler_reader.parse.compose_deployment import compose_deployment
 from scheduler_reader.parse.compose_services import Service, services_of
-from scheduler_reader.parse.container import Container, not_understood
+from scheduler_reader.parse.container import Container
 from scheduler_reader.parse.excerpt import excerpt
 from scheduler_reader.parse.expand import Piece, Text, expand, joined
 from scheduler_reader.parse.input_file import InputFile
 from scheduler_reader.parse.placeholders import Placeholders
 from scheduler_reader.parse.serve_command import called_script
-from scheduler_reader.parse.shell_engines import engines_in_container
+from scheduler_reader.parse.shell_engines import engines_or_problem
 from scheduler_reader.parse.source import ParsedEngine, ParsedFile, Problem, Word
 from scheduler_reader.parse.yaml_nodes import compose, items, place
 from scheduler_reader.value import Known, Unknown, Value
@@ -53,14 +53,8 @@ class _Reader:
         if service.get("build") and not (service.get("command") or service.get("entrypoint")):
             return []
         container = self._container(service)
-        engines = [
-            self.placeholders.engine(engine)
-            for engine in engines_in_container(container, self.file)
-        ]
-        problem = None if engines else not_understood(container)
-        if problem is not None:
-            message = self.placeholders.shown(problem.message)[0]
-            self.problems.append(Problem(message, problem.origin))
+        engines, problems = engines_or_problem(container, self.file, self.placeholders)
+        self.problems += problems
         return engines
 
     def _container(self, service: Service) -> Container:

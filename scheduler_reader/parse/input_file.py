@@ -36,18 +36,27 @@ def read_input(path: str) -> InputFile:
     """Read a text file; raises `InputError` when there is none, or it is no text."""
     origin = Origin("file", path=path)
     try:
-        with Path(path).open("rb") as file:
-            content = file.read(MAX_BYTES + 1)
-    except FileNotFoundError:
-        raise InputError("no such file; check the path", origin) from None
+        content = read_bytes(path, MAX_BYTES + 1)
     except IsADirectoryError:
         raise InputError(
             "is a folder; name a file in it, or use `check` for folders", origin
         ) from None
+    return input_text(decode(content, origin), path)
+
+
+def read_bytes(path: str, most: int) -> bytes:
+    """The first bytes of a file; `InputError` where it cannot be read, but for a folder."""
+    origin = Origin("file", path=path)
+    try:
+        with Path(path).open("rb") as file:
+            return file.read(most)
+    except IsADirectoryError:
+        raise
+    except FileNotFoundError:
+        raise InputError("no such file; check the path", origin) from None
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or str(error)
         raise InputError(f"cannot be read: {reason}", origin) from None
-    return input_text(decode(content, origin), path)
 
 
 def decode(content: bytes, origin: Origin) -> str:

@@ -11,14 +11,14 @@ from dataclasses import dataclass, field
 
 import yaml
 
-from scheduler_reader.parse.container import Container, not_understood
+from scheduler_reader.parse.container import Container
 from scheduler_reader.parse.deployment import Deployment
 from scheduler_reader.parse.expand import Piece, Text, expand
 from scheduler_reader.parse.input_file import InputFile
 from scheduler_reader.parse.placeholders import REFERENCE, Placeholders
 from scheduler_reader.parse.pod_deployment import pod_deployment
 from scheduler_reader.parse.serve_command import called_script
-from scheduler_reader.parse.shell_engines import engines_in_container
+from scheduler_reader.parse.shell_engines import engines_or_problem
 from scheduler_reader.parse.source import ParsedEngine, Problem, Word
 from scheduler_reader.parse.yaml_arguments import environment, plain_text
 from scheduler_reader.parse.yaml_nodes import Entry, child, entries, items, place
@@ -49,14 +49,8 @@ class PodReader:
         return found
 
     def container_engines(self, container: Container) -> list[ParsedEngine]:
-        engines = [
-            self.placeholders.engine(engine)
-            for engine in engines_in_container(container, self.file)
-        ]
-        problem = None if engines else not_understood(container)
-        if problem is not None:
-            message = self.placeholders.shown(problem.message)[0]
-            self.problems.append(Problem(message, problem.origin))
+        engines, problems = engines_or_problem(container, self.file, self.placeholders)
+        self.problems += problems
         return engines
 
     def container(self, node: yaml.Node, deployment: Deployment | None = None) -> Container:

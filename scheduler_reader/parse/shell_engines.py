@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from scheduler_reader.parse.container import Container, image_arguments
+from scheduler_reader.parse.container import Container, image_arguments, not_understood
 from scheduler_reader.parse.docker_run import container_of_run
 from scheduler_reader.parse.excerpt import excerpt
 from scheduler_reader.parse.expand import Piece
@@ -19,6 +19,7 @@ from scheduler_reader.parse.image_version import (
     release_of_requirement,
 )
 from scheduler_reader.parse.input_file import InputFile
+from scheduler_reader.parse.placeholders import Placeholders
 from scheduler_reader.parse.serve_command import (
     NOT_RUN,
     SHELLS,
@@ -29,7 +30,7 @@ from scheduler_reader.parse.serve_command import (
 from scheduler_reader.parse.shell_lexer import tokenize
 from scheduler_reader.parse.shell_script import Command, ShellScript
 from scheduler_reader.parse.shell_variables import Items
-from scheduler_reader.parse.source import ParsedEngine, Word
+from scheduler_reader.parse.source import ParsedEngine, Problem, Word
 from scheduler_reader.value import Known, Unknown, Value
 
 MAX_NESTING = 5
@@ -55,6 +56,17 @@ def engines_in_shell(
         script.variables.set(name, items, file.origin(line))
     reader.read(script, text, line, column, depth=0)
     return tuple(reader.engines())
+
+
+def engines_or_problem(
+    container: Container, file: InputFile, placeholders: Placeholders
+) -> tuple[list[ParsedEngine], list[Problem]]:
+    """The engines that a container starts; a problem where it could start one and none is found."""
+    found = engines_in_container(container, file)
+    problem = None if found else not_understood(container)
+    if problem is None:
+        return [placeholders.engine(engine) for engine in found], []
+    return [], [problem._replace(message=placeholders.shown(problem.message)[0])]
 
 
 def engines_in_container(

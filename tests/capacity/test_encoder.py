@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
-from capacity_inputs import LLAMA_8B, inputs_of
+from capacity_inputs import inputs_of
+from known_models import LLAMA_8B
 
 from scheduler_reader.capacity.activations import profile_peak, sampler_peak
 from scheduler_reader.capacity.encoder import encoder_elements, encoder_shape

@@ -6,9 +6,10 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from capacity_inputs import LLAMA_8B, LLAMA_70B, LLAMA_70B_FP8, inputs_of
+from capacity_inputs import inputs_of
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from known_models import LLAMA_8B, LLAMA_70B, LLAMA_70B_FP8
 
 from scheduler_reader.capacity.budget import block_pool, stage_budgets, stage_weights
 from scheduler_reader.capacity.fit import Outlook, outlook

@@ -6,7 +6,8 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from capacity_inputs import LLAMA_8B, LLAMA_70B, inputs_of
+from capacity_inputs import inputs_of
+from known_models import LLAMA_8B, LLAMA_70B
 
 from scheduler_reader.capacity.inputs import MissingFactError
 from scheduler_reader.capacity.kv_cache import layouts

@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
-from capacity_inputs import LLAMA_8B, inputs_of
+from capacity_inputs import inputs_of
+from known_models import LLAMA_8B
 
 from scheduler_reader.capacity.inputs import MissingFactError
 from scheduler_reader.capacity.modules import layer_matrices

@@ -6,7 +6,8 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from capacity_inputs import LLAMA_8B, LLAMA_70B, LLAMA_70B_FP8, inputs_of
+from capacity_inputs import inputs_of
+from known_models import LLAMA_8B, LLAMA_70B, LLAMA_70B_FP8
 
 from scheduler_reader.capacity.inputs import CapacityInputs
 from scheduler_reader.capacity.stages import stages

@@ -3,32 +3,14 @@
 from __future__ import annotations
 
 import pytest
+from loads import closed, offered
 
 from scheduler_reader.diagnosis import find_bottleneck
 from scheduler_reader.value import Known, Unknown
-from scheduler_reader.workload import Lengths, Slo, Workload
+from scheduler_reader.workload import Slo, Workload
 
 LLAMA_8B = "meta-llama/Llama-3.1-8B-Instruct"
 QWEN_32B = "Qwen/Qwen3-32B"
-
-
-def closed(concurrency: int, prompt: int, output: int) -> Workload:
-    return Workload(
-        concurrency=concurrency,
-        num_requests=10 * concurrency,
-        input_tokens=Lengths(constant=prompt),
-        output_tokens=Lengths(constant=output),
-    )
-
-
-def offered(rate: float, prompt: int, output: int) -> Workload:
-    return Workload(
-        protocol="open-loop",
-        rate=rate,
-        num_requests=300,
-        input_tokens=Lengths(constant=prompt),
-        output_tokens=Lengths(constant=output),
-    )
 
 
 @pytest.fixture(scope="module")

@@ -4,34 +4,24 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import loads
 import pytest
 
 from scheduler_reader.diagnosis import find_bottleneck
 from scheduler_reader.diagnosis.confirmation import Simulator
 from scheduler_reader.simulate.estimate import simulated_estimate, simulated_lift
 from scheduler_reader.value import Known, Unknown
-from scheduler_reader.workload import Lengths, Slo, Workload
+from scheduler_reader.workload import Slo, Workload
 
 LLAMA_8B = "meta-llama/Llama-3.1-8B-Instruct"
 SLO = Slo(ttft_ms=3000, itl_ms=50)
 
 
 def closed(concurrency: int, prompt: int, output: int) -> Workload:
-    return Workload(
-        concurrency=concurrency,
-        num_requests=4 * concurrency,
-        input_tokens=Lengths(constant=prompt),
-        output_tokens=Lengths(constant=output),
-    )
+    return loads.closed(concurrency, prompt, output, num_requests=4 * concurrency)
 
 
-LONG_PROMPTS = Workload(
-    protocol="open-loop",
-    rate=1.5,
-    num_requests=60,
-    input_tokens=Lengths(constant=7000),
-    output_tokens=Lengths(constant=250),
-)
+LONG_PROMPTS = loads.offered(1.5, 7000, 250, requests=60)
 
 
 @pytest.fixture(scope="module")

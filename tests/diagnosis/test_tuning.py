@@ -5,20 +5,16 @@ from __future__ import annotations
 from itertools import pairwise
 
 import pytest
+from loads import closed, offered
 
 from scheduler_reader.capacity import plan_capacity
 from scheduler_reader.diagnosis import next_steps, tune
 from scheduler_reader.performance import operating_estimate
 from scheduler_reader.value import Unknown
-from scheduler_reader.workload import Lengths, Slo, Workload
+from scheduler_reader.workload import Slo
 
 LLAMA_8B = "meta-llama/Llama-3.1-8B-Instruct"
-LOAD = Workload(
-    concurrency=64,
-    num_requests=640,
-    input_tokens=Lengths(constant=300),
-    output_tokens=Lengths(constant=300),
-)
+LOAD = closed(64, 300, 300)
 
 
 def test_seats_come_first_where_they_bind_and_the_promise_is_the_prediction(served):
@@ -44,13 +40,7 @@ def test_each_step_starts_where_the_one_before_ends(served):
 
 
 def test_a_smaller_budget_for_an_itl_objective(served):
-    load = Workload(
-        protocol="open-loop",
-        rate=1.5,
-        num_requests=300,
-        input_tokens=Lengths(constant=7000),
-        output_tokens=Lengths(constant=250),
-    )
+    load = offered(1.5, 7000, 250)
     engine, plan = served(LLAMA_8B + " --max-model-len 16384", load)
     first = tune(engine, plan, load, Slo(ttft_ms=3000, itl_ms=50))[0]
     assert first.set["max_num_batched_tokens"] < 8192

@@ -67,7 +67,36 @@ def test_v0_with_its_profile_as_pairs() -> None:
         "kv_cache_dtype": "auto",
         "enable_chunked_prefill": False,
     }
-    assert isinstance(log.arguments, Unknown)
+    assert isinstance(log.arguments, Known)
+    assert log.arguments.value == {
+        "model_tag": "meta-llama/Llama-3.1-8B-Instruct",
+        "max_model_len": 16384,
+    }
+
+
+def test_all_arguments_are_told_from_the_defaults_of_the_release_that_prints_them() -> None:
+    line = (
+        "INFO 01-20 08:00:02 api_server.py:713] args: Namespace(subparser='serve', model_tag='a/b', "
+        "host=None, port=8000, allowed_origins=['*'], lora_modules=None, model='facebook/opt-125m', "
+        "block_size=None, gpu_memory_utilization=0.9, max_num_seqs=64, enable_prefix_caching=None, "
+        "rope_scaling=None, limit_mm_per_prompt={'image': 2}, device='auto', enforce_eager=True, "
+        "override_pooler_config=PoolerConfig(a=1, max_num_seqs=2), swap_space=4, "
+        "dispatch_function=<function serve at 0x7f0a>, tensor_parallel_size=1)"
+    )
+    start = "INFO 01-20 08:00:02 api_server.py:712] vLLM API server version 0.6.6\n"
+    arguments = log_reading(start + line, "x.log").arguments
+    assert isinstance(arguments, Known)
+    assert arguments.value == {
+        "model_tag": "a/b",
+        "model": "facebook/opt-125m",
+        "max_num_seqs": 64,
+        "limit_mm_per_prompt": {"image": 2},
+        "enforce_eager": True,
+    }
+    for other in ("", start.replace("0.6.6", "of-mine")):
+        unknown = log_reading(other + line, "x.log").arguments
+        assert isinstance(unknown, Unknown)
+        assert unknown.reason == "the log does not name the release whose defaults it lists"
 
 
 def test_early_v1_without_its_memory_and_under_load() -> None:

@@ -51,7 +51,8 @@ def test_v0_with_the_time_stamps_of_a_container_runtime() -> None:
     }
     assert settings(log)["tensor_parallel_size"] == 2
     assert settings(log)["enable_prefix_caching"] is False
-    assert isinstance(log.arguments, Unknown)
+    assert isinstance(log.arguments, Known)
+    assert log.arguments.value == {"model": "meta-llama/Llama-3.1-8B-Instruct"}
 
 
 def test_v0_with_its_memory_in_one_line() -> None:

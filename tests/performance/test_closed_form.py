@@ -5,33 +5,14 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
+from loads import closed, offered
 
 from scheduler_reader.performance import estimate_performance
 from scheduler_reader.value import Known, Unknown
-from scheduler_reader.workload import Lengths, Slo, Workload
+from scheduler_reader.workload import Slo, Workload
 
 LLAMA_8B = "meta-llama/Llama-3.1-8B-Instruct"
 LLAMA_70B_FP8 = "nvidia/Llama-3.3-70B-Instruct-FP8"
-
-
-def closed(concurrency: int, prompt: int, output: int, **more) -> Workload:
-    return Workload(
-        concurrency=concurrency,
-        num_requests=more.pop("num_requests", 10 * concurrency),
-        input_tokens=Lengths(constant=prompt),
-        output_tokens=Lengths(constant=output),
-        **more,
-    )
-
-
-def offered(rate: float, prompt: int, output: int) -> Workload:
-    return Workload(
-        protocol="open-loop",
-        rate=rate,
-        num_requests=500,
-        input_tokens=Lengths(constant=prompt),
-        output_tokens=Lengths(constant=output),
-    )
 
 
 @pytest.fixture(scope="module")

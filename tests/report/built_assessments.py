@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
+
+import known_models
 
 from scheduler_reader.assessment import Assessment
 from scheduler_reader.capacity.plan import CapacityPlan, KvRange, MemoryTerms
 from scheduler_reader.diagnosis.verdict import Bottleneck, Lift, TuningStep
-from scheduler_reader.knowledge.gpus import GIB, Gpu
-from scheduler_reader.knowledge.models import ModelFacts
+from scheduler_reader.knowledge.gpus import GIB
 from scheduler_reader.knowledge.versions import Release
 from scheduler_reader.parse.reading import FlagReading
 from scheduler_reader.parse.source import ParsedEngine
@@ -19,28 +21,12 @@ from scheduler_reader.value import Known, Origin, Unknown, Value
 from scheduler_reader.workload import DEFAULT_WORKLOAD, Slo
 
 FILE = "serve.yaml"
-H100 = Gpu(
-    name="h100-sxm",
-    title="NVIDIA H100 SXM 80 GB",
-    device_name="NVIDIA H100 80GB HBM3",
-    memory_bytes=int(79.2 * GIB),
-    memory_bandwidth_bytes_per_s=3.35e12,
-    flops_per_s={"bfloat16": 989e12},
-    compute_capability="9.0",
-    source="data sheet",
-)
-LLAMA_8B = ModelFacts(
+H100 = replace(known_models.H100, memory_bytes=int(79.2 * GIB))
+LLAMA_8B = replace(
+    known_models.LLAMA_8B,
     id="meta-llama/Llama-3.1-8B-Instruct",
-    architecture="LlamaForCausalLM",
-    hidden_size=4096,
-    layers=32,
-    attention_heads=32,
-    kv_heads=8,
-    head_dim=128,
-    vocab_size=128256,
     parameters=8.03e9,
     weight_bytes=16_060_522_496,
-    source="config.json",
 )
 
 

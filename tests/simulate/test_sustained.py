@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 
+import loads
 import pytest
 
 from scheduler_reader.diagnosis import find_bottleneck
@@ -13,20 +15,11 @@ from scheduler_reader.simulate.estimate import is_simulated, simulated_estimate,
 from scheduler_reader.simulate.setup import set_up
 from scheduler_reader.simulate.sustained import sustained_rate
 from scheduler_reader.value import Known
-from scheduler_reader.workload import Lengths, Slo, Workload
+from scheduler_reader.workload import Slo
 
 LLAMA_8B = "meta-llama/Llama-3.1-8B-Instruct"
+offered = partial(loads.offered, requests=200)
 AGREE = 0.06  # share of the closed form's capacity that a search may be off by
-
-
-def offered(rate: float, prompt: int, output: int, requests: int = 200) -> Workload:
-    return Workload(
-        protocol="open-loop",
-        rate=rate,
-        num_requests=requests,
-        input_tokens=Lengths(constant=prompt),
-        output_tokens=Lengths(constant=output),
-    )
 
 
 SEATS = LLAMA_8B + " --max-num-seqs 24"

@@ -5,29 +5,19 @@ from __future__ import annotations
 from itertools import pairwise
 
 import pytest
+from loads import closed, offered
 
 from scheduler_reader.knowledge.flags import flag_table
 from scheduler_reader.parse.changed_arguments import with_arguments
 from scheduler_reader.tune.objective import Aim
 from scheduler_reader.tune.point import Wanted, find_point
 from scheduler_reader.tune.tuner import Wishes
-from scheduler_reader.workload import Lengths, Slo, Workload
+from scheduler_reader.workload import Slo
 
 LLAMA_8B = "meta-llama/Llama-3.1-8B-Instruct"
 LLAMA_70B = "meta-llama/Llama-3.3-70B-Instruct"
-LONG = Workload(
-    protocol="open-loop",
-    rate=2.0,
-    num_requests=150,
-    input_tokens=Lengths(constant=6000),
-    output_tokens=Lengths(constant=150),
-)
-CROWD = Workload(
-    concurrency=128,
-    num_requests=160,
-    input_tokens=Lengths(constant=3000),
-    output_tokens=Lengths(constant=200),
-)
+LONG = offered(2.0, 6000, 150, requests=150)
+CROWD = closed(128, 3000, 200, num_requests=160)
 
 
 def test_seats_that_bind_come_first(tuned):

@@ -8,14 +8,14 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, field
 
-from scheduler_reader.parse.container import Container, not_understood
+from scheduler_reader.parse.container import Container
 from scheduler_reader.parse.deployment import Deployment
 from scheduler_reader.parse.excerpt import excerpt
 from scheduler_reader.parse.expand import Piece
 from scheduler_reader.parse.input_file import InputFile
 from scheduler_reader.parse.placeholders import Placeholders
 from scheduler_reader.parse.quantity import docker_bytes
-from scheduler_reader.parse.shell_engines import engines_in_container
+from scheduler_reader.parse.shell_engines import engines_or_problem
 from scheduler_reader.parse.source import ParsedEngine, ParsedFile, Problem, Word
 from scheduler_reader.parse.unit_file import (
     VARIABLE,
@@ -62,10 +62,9 @@ class _Unit:
         containers = [self._quadlet()] if self._all("Container", "Image") else self._services()
         engines = []
         for container in containers:
-            found = engines_in_container(container, self.file)
-            engines += [self.placeholders.engine(engine) for engine in found]
-            problem = None if found else not_understood(container)
-            self.problems += [problem] if problem else []
+            found, problems = engines_or_problem(container, self.file, self.placeholders)
+            engines += found
+            self.problems += problems
         return engines
 
     def _services(self) -> list[Container]:

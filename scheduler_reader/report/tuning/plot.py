@@ -26,7 +26,8 @@ def write(path: Path, title: str, tuned: Tuned) -> None:
         axes.set(xlabel=f"{name} p99 (ms)")
         axes.grid(visible=True, alpha=0.3)
     figure.axes[0].set(ylabel="output tokens/s")
-    figure.axes[0].legend(loc="lower right", fontsize="small")
+    marks = figure.axes[0].get_legend_handles_labels()
+    figure.legend(*marks, loc="outside lower center", ncols=2, fontsize="small")  # over no point
     metadata: Any = {"Date": None} if path.suffix.lower() == ".svg" else {}
     try:
         with rc_context({"svg.hashsalt": "sched-reader"}):
