@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple, Protocol, Self
+from typing import TYPE_CHECKING, NamedTuple, Protocol, Self
 
 from scheduler_reader.capacity.plan import CapacityPlan
 from scheduler_reader.diagnosis.verdict import Bottleneck, TuningStep
-from scheduler_reader.observe.observation import Comparison, Observation
 from scheduler_reader.performance.estimate import PerformanceEstimate
 from scheduler_reader.resolve.engine import ResolvedEngine
 from scheduler_reader.rule_engine.finding import Finding, NotEvaluated, Suppressed
 from scheduler_reader.value import Value
 from scheduler_reader.workload import Slo, Workload
+
+if TYPE_CHECKING:
+    from scheduler_reader.observe.observation import Comparison, Observation
 
 
 class Judged(Protocol):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from scheduler_reader.assessment import Assessment, Checked
 from scheduler_reader.capacity import plan_capacity
@@ -14,13 +14,6 @@ from scheduler_reader.diagnosis import find_bottleneck, next_steps, tune
 from scheduler_reader.diagnosis.confirmation import Simulator
 from scheduler_reader.knowledge.flags import flag_table
 from scheduler_reader.knowledge.versions import Release
-from scheduler_reader.observe.observation import (
-    Comparison,
-    Observation,
-    compared,
-    observed_workload,
-    workload_note,
-)
 from scheduler_reader.parse.source import ParsedEngine
 from scheduler_reader.performance import estimate_performance, expected_performance
 from scheduler_reader.performance.estimate import PerformanceEstimate
@@ -31,6 +24,9 @@ from scheduler_reader.rule_engine import Facts, Selection, Sources, evaluate, ru
 from scheduler_reader.rule_engine.compile import CompiledRule
 from scheduler_reader.value import Known, Unknown, Value
 from scheduler_reader.workload import DEFAULT_WORKLOAD, Slo, Workload
+
+if TYPE_CHECKING:
+    from scheduler_reader.observe.observation import Comparison, Observation
 
 IN_STEP = (
     "all outputs are of one length, so requests of this closed loop that start together stay "
@@ -56,10 +52,12 @@ class Request(NamedTuple):
             return self
         if self.workload is not None:
             return self._replace(observation=observation)
+        from scheduler_reader.observe.observation import observed_workload, workload_note
+
         workload = observed_workload(observation)
         if workload is not None:
             notes = (*observation.notes, workload_note(observation))
-            observation = replace(observation, notes=notes)
+            observation = observation._replace(notes=notes)
         return self._replace(observation=observation, workload=workload)
 
     def wanted_rules(self, release: Release) -> tuple[CompiledRule, ...]:
@@ -80,6 +78,7 @@ def assess(parsed: ParsedEngine, request: Request) -> Assessment:
     comparison: tuple[Comparison, ...] = ()
     if request.observation is not None:
         from scheduler_reader.diagnosis.measured import outranked  # most runs observe nothing
+        from scheduler_reader.observe.observation import compared
 
         known = estimate.value if isinstance(estimate, Known) else None
         comparison = compared(request.observation, plan, known)

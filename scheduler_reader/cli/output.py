@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
@@ -78,6 +77,8 @@ def _add_summary(wanted: formats.Format, report: Report) -> None:
 
 def replace_file(path: Path, content: str) -> None:
     """Write a file so that an interruption leaves the old one: beside it, then renamed over it."""
+    import tempfile
+
     beside: Path | None = None
     try:
         with tempfile.NamedTemporaryFile(

@@ -5,8 +5,6 @@ Where `signs` finds none and nobody waits, neither blocks nor seats can bind, wh
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from scheduler_reader.capacity.plan import CapacityPlan
 from scheduler_reader.diagnosis.bottleneck import KIND_OF_SHARE
 from scheduler_reader.diagnosis.seen import Seen
@@ -73,7 +71,7 @@ def _supported(seen: Seen, predicted: Bottleneck) -> Bottleneck:
 
 def _resting(seen: Seen, predicted: Bottleneck) -> Bottleneck:
     evidence = (*_as_predicted(predicted), *_rests(seen.observation))
-    return replace(predicted, evidence=evidence)
+    return predicted._replace(evidence=evidence)
 
 
 def _as_predicted(said: Bottleneck) -> tuple[str, ...]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple
 
 Default = Literal["paged_attention", "continuous_batching", "chunked_prefill", "none"]
@@ -40,8 +39,7 @@ class Lift(NamedTuple):
     sets: Mapping[str, Any] | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Bottleneck:
+class Bottleneck(NamedTuple):
     default: Default
     kind: Kind
     confidence: Confidence

@@ -7,7 +7,6 @@ client's latencies, those before the server's, the server's metrics before lines
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from scheduler_reader.observe.measures import (
@@ -49,13 +48,12 @@ class Comparison(NamedTuple):
         return self.observed / self.predicted if self.predicted else None
 
 
-@dataclass(frozen=True, slots=True)
-class Observation:
+class Observation(NamedTuple):
     """Measures by names of `MEASURES`, and what the sources say beside them."""
 
     measures: Measures
     sources: tuple[str, ...]
-    cache_config: Mapping[str, str] = field(default_factory=dict)  # of vllm:cache_config_info
+    cache_config: Mapping[str, str] = {}  # of vllm:cache_config_info
     log: StartupLog | None = None
     benchmark: Benchmark | None = None
     unread: tuple[str, ...] = ()  # metrics that this release of ours does not know

@@ -4,18 +4,18 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from scheduler_reader.rule_engine.expression import parse
 from scheduler_reader.rule_engine.rule import Rule
-from scheduler_reader.rule_engine.template import Template, parse_template
+
+if TYPE_CHECKING:
+    from scheduler_reader.rule_engine.template import Template
 
 Parsed = TypeVar("Parsed")
 
 
-@dataclass(frozen=True)
 class CompiledRule:
     """The condition, the sentences and the fix of a rule.
 
@@ -23,7 +23,8 @@ class CompiledRule:
     syntax is a `DataError` with file and field.
     """
 
-    rule: Rule
+    def __init__(self, rule: Rule) -> None:
+        self.rule = rule
 
     @cached_property
     def when(self) -> ast.expr:
@@ -31,15 +32,15 @@ class CompiledRule:
 
     @cached_property
     def message(self) -> Template:
-        return self._parsed("message", parse_template, self.rule.message)
+        return self._sentence("message", self.rule.message)
 
     @cached_property
     def why(self) -> Template:
-        return self._parsed("why", parse_template, self.rule.why)
+        return self._sentence("why", self.rule.why)
 
     @cached_property
     def fix_text(self) -> Template:
-        return self._parsed("fix.text", parse_template, self.rule.fix_text)
+        return self._sentence("fix.text", self.rule.fix_text)
 
     @cached_property
     def fix_set(self) -> Mapping[str, Any]:
@@ -61,6 +62,11 @@ class CompiledRule:
         if isinstance(value, str) and value.startswith("{") and value.endswith("}"):
             return self._parsed(f"fix.set.{name}", parse, value[1:-1])
         return value
+
+    def _sentence(self, field: str, text: str) -> Template:
+        from scheduler_reader.rule_engine.template import parse_template
+
+        return self._parsed(field, parse_template, text)
 
     def _parsed(self, field: str, parser: Callable[[str], Parsed], text: str) -> Parsed:
         try:

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from packaging.version import Version
 
 from scheduler_reader.capacity.plan import CapacityPlan
 from scheduler_reader.diagnosis.verdict import Bottleneck
-from scheduler_reader.observe.observation import Observation
 from scheduler_reader.performance.estimate import PerformanceEstimate
 from scheduler_reader.policy import Policy
 from scheduler_reader.resolve.engine import ResolvedEngine
@@ -18,6 +17,9 @@ from scheduler_reader.rule_engine.sources import Sources
 from scheduler_reader.rule_engine.vocabulary import computed_facts
 from scheduler_reader.value import Origin, Unknown, Value
 from scheduler_reader.workload import Slo, Workload
+
+if TYPE_CHECKING:
+    from scheduler_reader.observe.observation import Observation
 
 
 class Facts:

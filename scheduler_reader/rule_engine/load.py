@@ -12,7 +12,7 @@ from scheduler_reader.data import compile_folder, documents
 from scheduler_reader.errors import UsageError
 from scheduler_reader.knowledge.versions import Release
 from scheduler_reader.rule_engine.compile import CompiledRule
-from scheduler_reader.rule_engine.rule import ALL_RELEASES, Rule, read_rule
+from scheduler_reader.rule_engine.rule import ALL_RELEASES, Rule, read_rule, rule_of
 
 
 @cache
@@ -60,5 +60,5 @@ def _own_rules_for(release: str) -> tuple[CompiledRule, ...]:
         if versions not in within:
             within[versions] = SpecifierSet(versions).contains(release, prereleases=True)
         if within[versions]:
-            held.append(read_rule(f"rules/{path}", document))
+            held.append(rule_of(f"rules/{path}", document))
     return tuple(CompiledRule(rule) for rule in sorted(held, key=lambda rule: rule.code))

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 
 from scheduler_reader.capacity.plan import CapacityPlan
 from scheduler_reader.diagnosis.verdict import Bottleneck
-from scheduler_reader.observe.observation import Observation
 from scheduler_reader.performance.estimate import PerformanceEstimate
 from scheduler_reader.policy import Policy
 from scheduler_reader.resolve.engine import ResolvedEngine
@@ -18,6 +17,7 @@ from scheduler_reader.value import Value
 from scheduler_reader.workload import Slo, Workload
 
 if TYPE_CHECKING:
+    from scheduler_reader.observe.observation import Observation
     from scheduler_reader.performance.step import StepModel
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from scheduler_reader.observe.differences import differing_arguments
 from scheduler_reader.rule_engine.finding import NO_OBSERVATION
 from scheduler_reader.rule_engine.sources import Sources
 from scheduler_reader.value import Known, Unknown
@@ -95,6 +94,8 @@ def observed_arguments_differ(sources: Sources) -> str | Unknown:
     log = sources.observation.log
     if log is None or isinstance(log.arguments, Unknown):
         return Unknown("no start-up log lists the arguments")
+    from scheduler_reader.observe.differences import differing_arguments
+
     return "; ".join(differing_arguments(sources.engine, log.arguments.value))
 
 

@@ -12,7 +12,6 @@ from typing import Any
 from scheduler_reader.data import documents
 from scheduler_reader.knowledge.gpus import GIB
 from scheduler_reader.parse.deployment import Deployment
-from scheduler_reader.parse.image_version import image_parts
 from scheduler_reader.rule_engine.known_facts.capacity import weights_gib
 from scheduler_reader.rule_engine.known_facts.parallel import world_size
 from scheduler_reader.rule_engine.settings import setting_value
@@ -115,6 +114,8 @@ def image_tag(sources: Sources) -> str:
     image = deployment.image if deployment is not None else None
     if not isinstance(image, Known) or "@" in image.value:
         return ""
+    from scheduler_reader.parse.image_version import image_parts
+
     return image_parts(image.value)[1] or "latest"
 
 
