@@ -38,6 +38,12 @@ class _Commands(TyperGroup):
     def get_params(self, ctx: Any) -> list[Any]:
         return [plain_first(parameter) for parameter in super().get_params(ctx)]
 
+    def format_help(self, ctx: Any, formatter: Any) -> None:
+        from scheduler_reader.cli.help_text import prepare
+
+        prepare(self, self.get_params(ctx))
+        super().format_help(ctx, formatter)
+
     def list_commands(self, ctx: Any) -> list[str]:
         return list(COMMANDS)
 

@@ -24,7 +24,9 @@ def budgets(
 ) -> None:
     """Compare token budgets: KV blocks left, length of a full step, TTFT, ITL, tokens/s, goodput.
 
-    With an objective it says which max_num_batched_tokens is right.  Example:
+    With an objective it says which max_num_batched_tokens is right.
+
+    Example:
 
       sched-reader budgets serve.yaml --gpu h100 --isl 4000 --osl 300 --slo-itl-ms 60
     """

@@ -44,7 +44,9 @@ def calibrate(
 ) -> None:
     """Fit host time and kernel speed to your own runs, and say how well that goes.
 
-    Several runs with different concurrency tell more than one.  Example:
+    Several runs with different concurrency tell more than one.
+
+    Example:
 
       sched-reader calibrate serve.yaml --gpu h100 --bench c8.json --bench c64.json --write mine.yaml
     """

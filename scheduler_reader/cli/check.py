@@ -28,9 +28,7 @@ def check(
     context: typer.Context,
     paths: Annotated[
         list[str] | None,
-        typer.Argument(
-            metavar="PATH...", help="Files and folders; - is stdin.", show_default=False
-        ),
+        typer.Argument(metavar="PATH", help="Files and folders; - is stdin.", show_default=False),
     ] = None,
     *,
     only_vllm: Annotated[
@@ -47,7 +45,7 @@ def check(
             "--jobs",
             min=1,
             metavar="N",
-            help="Processes that check; as many as cores where that is faster, unless told.",
+            help="Processes that check; if unsaid, as many as cores where that is faster.",
             show_default=False,
         ),
     ] = None,

@@ -20,7 +20,7 @@ def compat(
     features: Annotated[
         list[str] | None,
         typer.Argument(
-            metavar="FEATURE...", help="Features to look at; all if none.", show_default=False
+            metavar="FEATURE", help="Features to look at; all if none.", show_default=False
         ),
     ] = None,
     *,

@@ -29,6 +29,12 @@ class Command(TyperCommand):
     def get_params(self, ctx: Any) -> list[Any]:
         return [plain_first(parameter) for parameter in super().get_params(ctx)]
 
+    def format_help(self, ctx: Any, formatter: Any) -> None:
+        from scheduler_reader.cli.help_text import prepare
+
+        prepare(self, self.get_params(ctx))
+        super().format_help(ctx, formatter)
+
 
 def plain_first(parameter: Any) -> Any:
     """The parameter with a converter of ours; as it is where its typer has none to replace."""

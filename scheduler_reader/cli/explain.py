@@ -29,7 +29,9 @@ def explain(
 ) -> None:
     """Explain a rule, a flag (what it controls, its default by release and hardware) or a term.
 
-    A claim is a figure that is quoted everywhere (`list claims`): it is computed, case by case.  Examples:
+    A claim is a figure that is quoted everywhere (`list claims`): it is computed, case by case.
+
+    Examples:
 
       sched-reader explain --max-num-batched-tokens
 

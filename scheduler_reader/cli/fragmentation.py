@@ -44,7 +44,9 @@ def fragmentation(
 ) -> None:
     """Compare contiguous KV reservation with blocks: how much stays empty, by formula and counted.
 
-    A trace's request holds its prompt and its output.  Examples:
+    A trace's request holds its prompt and its output.
+
+    Examples:
 
       sched-reader fragmentation --lengths lognormal:1500,600 --block-size 32
 

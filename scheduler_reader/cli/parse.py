@@ -18,7 +18,7 @@ def parse(
     context: typer.Context,
     files: Annotated[
         list[str] | None,
-        typer.Argument(metavar="FILE...", help="Files to read; - is stdin.", show_default=False),
+        typer.Argument(metavar="FILE", help="Files to read; - is stdin.", show_default=False),
     ] = None,
     format: FormatOption = PlainFormat.terminal,
 ) -> None:

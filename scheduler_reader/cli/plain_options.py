@@ -28,7 +28,7 @@ FormatOption = Annotated[
 ]
 Configs = Annotated[
     list[str] | None,
-    typer.Argument(metavar="CONFIG...", help="Files to read; - is stdin.", show_default=False),
+    typer.Argument(metavar="CONFIG", help="Files to read; - is stdin.", show_default=False),
 ]
 ReleaseOption = Annotated[
     str | None,

@@ -65,7 +65,11 @@ def simulate(
     ] = None,
     mode: Annotated[
         list[Modes] | None,
-        typer.Option("--mode", help="Which ways to batch (repeatable); all if unsaid."),
+        typer.Option(
+            "--mode",
+            metavar="MODE",
+            help="naive, static, continuous or chunked (repeatable); all if unsaid.",
+        ),
     ] = None,
     timeline: Annotated[
         Path | None,

@@ -28,7 +28,7 @@ def skill(
     configs: Annotated[
         list[str] | None,
         typer.Argument(
-            metavar="[CONFIG...]",
+            metavar="CONFIG",
             help="Deployments to embed the reading of; - is stdin.",
             show_default=False,
         ),
@@ -59,7 +59,9 @@ def skill(
 ) -> None:
     """Write the agent skill: how an agent reads a vLLM configuration with this tool.
 
-    With a CONFIG, the reading of that deployment stands in it.  Examples:
+    With a CONFIG, the reading of that deployment stands in it.
+
+    Examples:
 
       sched-reader skill --folder .claude/skills
 

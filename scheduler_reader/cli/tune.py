@@ -66,7 +66,8 @@ def tune(
         list[Held] | None,
         typer.Option(
             "--allow",
-            help="A change that may alter answers, or what is accepted (repeatable).",
+            metavar="CHANGE",
+            help="Also kv-cache-dtype (may alter answers) or max-model-len (what is accepted).",
             rich_help_panel=SEARCH,
         ),
     ] = None,
@@ -83,18 +84,23 @@ def tune(
     jobs: Annotated[
         int | None,
         typer.Option(
-            "--jobs", min=1, metavar="N", help="Processes; all cores.", rich_help_panel=SEARCH
+            "--jobs",
+            min=1,
+            metavar="N",
+            help="Processes; as many as cores if unsaid.",
+            rich_help_panel=SEARCH,
         ),
     ] = None,
     backend: Annotated[
-        Backend, typer.Option("--backend", help="Where it runs.", rich_help_panel=SEARCH)
+        Backend,
+        typer.Option("--backend", help="Run here, or on a Dask cluster.", rich_help_panel=SEARCH),
     ] = Backend.local,
     scheduler: Annotated[
         str | None,
         typer.Option(
             "--scheduler",
             metavar="ADDRESS",
-            help="Of the Dask cluster: tcp://host:8786.",
+            help="The cluster's scheduler: tcp://host:8786.",
             rich_help_panel=SEARCH,
         ),
     ] = None,

@@ -9,6 +9,7 @@ import pytest
 
 from scheduler_reader.cli import main, split_command
 from scheduler_reader.cli.app import COMMANDS, application
+from scheduler_reader.cli.help_text import paragraphs
 
 
 def help_of(name: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> str:
@@ -43,3 +44,29 @@ def test_square_brackets_are_shown(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     assert "Take [profile.NAME] of the settings file" in help_of("check", capsys, monkeypatch)
+
+
+def test_paragraphs_fill_the_line_and_examples_stand_below_each_other() -> None:
+    text = """Does one thing.
+
+    It does
+    more.
+
+    Examples:
+
+      sched-reader check a
+
+      helm template x | sched-reader check -
+    """
+    assert paragraphs(text) == (
+        "Does one thing.\n\nIt does more.\n\n"
+        "Examples:\nsched-reader check a\nhelm template x | sched-reader check -"
+    )
+
+
+def test_an_option_without_a_value_has_no_type(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shown = help_of("check", capsys, monkeypatch)
+    assert "--hub" in shown and "bool" not in shown
+    assert "check [OPTIONS] [PATH]..." in shown
