@@ -12,15 +12,24 @@ from typing import NamedTuple
 
 
 class Ending(NamedTuple):
-    """A request that a step ends: its place in the records, and the blocks it then holds."""
+    """A request that a step ends: its place in the records, and the tokens that it then holds."""
 
     place: int
-    blocks: int
+    tokens: int
 
 
-class _Leaving(NamedTuple):
-    contexts: list[int]
-    residues: list[int]
+class Member(NamedTuple):
+    """A decoding request; `joined` is the step of its first token, `gone` the first without it."""
+
+    joined: int
+    prompt_tokens: int
+    output_tokens: int
+    gone: int
+
+    @property
+    def context(self) -> int:
+        """Tokens that it looks back on in a step, less that step."""
+        return self.prompt_tokens - self.joined
 
 
 class Cohort:
@@ -39,8 +48,12 @@ class Cohort:
         self._block_at = [0] * block_size  # who needs a block in steps of this remainder
         self._last_steps: list[int] = []  # heap of the steps that give someone his last token
         self._ends: dict[int, list[Ending]] = {}
-        self._leaving: dict[int, _Leaving] = {}
+        self._leaving: dict[int, list[int]] = {}  # places by the step that is without them
+        self._members: dict[int, Member] = {}  # in the order in which they joined
         self._overdue: dict[int, int] = {}
+
+    def __contains__(self, place: int) -> bool:
+        return place in self._members
 
     def context(self, step: int) -> int:
         """Tokens that all of them look back on in a step, the computed one included."""
@@ -48,35 +61,54 @@ class Cohort:
 
     def join(self, step: int, place: int, prompt_tokens: int, output_tokens: int) -> None:
         """A prompt is whole in this step; the request decodes from the next one on."""
-        size, last = self._block_size, step + output_tokens - 1
+        last = step + output_tokens - 1
         ends_early = prompt_tokens + output_tokens <= self._last_position
         gone = last + 1 + (self._overdue_steps if ends_early else 0)
         if last not in self._ends:
             self._ends[last] = []
             heappush(self._last_steps, last)
-        blocks = -(-(prompt_tokens + gone - 1 - step) // size)
-        self._ends[last].append(Ending(place, blocks))
+        self._ends[last].append(Ending(place, prompt_tokens + gone - 1 - step))
         if gone == step + 1:
             return
-        residue, context = (step + 1 - prompt_tokens) % size, prompt_tokens - step
+        member = self._members[place] = Member(step, prompt_tokens, output_tokens, gone)
         self.size += 1
-        self._context += context
-        self._block_at[residue] += 1
-        leaving = self._leaving.setdefault(gone, _Leaving([], []))
-        leaving.contexts.append(context)
-        leaving.residues.append(residue)
+        self._context += member.context
+        self._block_at[self._residue(member)] += 1
+        self._leaving.setdefault(gone, []).append(place)
         if gone > last + 1:
             self._overdue[last + 1] = self._overdue.get(last + 1, 0) + 1
 
     def enter(self, step: int) -> None:
         """A step begins: those that have all their tokens are not scheduled any more."""
-        leaving = self._leaving.pop(step, None)
-        if leaving is None:
-            return
-        self.size -= len(leaving.contexts)
-        self._context -= sum(leaving.contexts)
-        for residue in leaving.residues:
-            self._block_at[residue] -= 1
+        for place in self._leaving.pop(step, ()):
+            self._drop(place)
+
+    def needing(self, step: int) -> list[int]:
+        """Who needs a block in this step, in the order in which they joined."""
+        residue = step % self._block_size
+        return [place for place, one in self._members.items() if self._residue(one) == residue]
+
+    def give_up(self, place: int) -> Member:
+        """A member leaves before its end (none may be overdue)."""
+        member = self._drop(place)
+        self._leaving[member.gone].remove(place)
+        if not self._leaving[member.gone]:
+            del self._leaving[member.gone]
+        last = member.joined + member.output_tokens - 1
+        self._ends[last] = [each for each in self._ends[last] if each.place != place]
+        while self._last_steps and not self._ends[self._last_steps[0]]:
+            del self._ends[heappop(self._last_steps)]
+        return member
+
+    def _drop(self, place: int) -> Member:
+        member = self._members.pop(place)
+        self.size -= 1
+        self._context -= member.context
+        self._block_at[self._residue(member)] -= 1
+        return member
+
+    def _residue(self, member: Member) -> int:
+        return (1 - member.context) % self._block_size
 
     def ending(self, step: int) -> list[Ending]:
         """Whom this step gives the last token; to be asked once, when the step is decided."""

@@ -16,6 +16,7 @@ from scheduler_reader.performance import estimate_performance, operating_estimat
 from scheduler_reader.performance.estimate import Latency, PerformanceEstimate
 from scheduler_reader.resolve.engine import ResolvedEngine
 from scheduler_reader.simulate.drafts import in_tokens, objectives
+from scheduler_reader.simulate.failure import LongRunError
 from scheduler_reader.simulate.metrics import Metrics, measure
 from scheduler_reader.simulate.percentiles import Distribution
 from scheduler_reader.simulate.result import RequestRecord, SimulationResult
@@ -26,7 +27,6 @@ from scheduler_reader.simulate.saturation import (
 )
 from scheduler_reader.simulate.service import runnable, serve
 from scheduler_reader.simulate.setup import Setup, set_up
-from scheduler_reader.simulate.stepwise import LongRunError
 from scheduler_reader.value import Known, Origin, Unknown, Value
 from scheduler_reader.workload import Slo, Workload
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Literal, TypeAlias, overload
+from typing import Literal, TypeAlias
 
 from scheduler_reader.simulate.arrivals import Arrival
 from scheduler_reader.simulate.percentiles import Progression
-from scheduler_reader.simulate.result import Gaps, Phase, RequestRecord
+from scheduler_reader.simulate.result import OwnGaps, Phase, RequestRecord
 
 PhaseKind: TypeAlias = Literal["waiting", "prefill", "decode", "preempted"]
 
@@ -115,48 +115,19 @@ class Life:
         self._kind, self._since_s, self._tokens = kind, time_s, 0
 
 
-class LifeGaps(Sequence[Gaps]):
-    """The gaps of one request, each stretch of rising ones told apart when they are asked for."""
+class LifeGaps(OwnGaps):
+    """The gaps of one request as they were written down."""
 
     __slots__ = ("_parts",)
 
     def __init__(self, parts: list[float | tuple[float, ...] | Progression]) -> None:
         self._parts = parts
 
-    def __len__(self) -> int:
-        return sum(1 for _ in self)
-
-    def __iter__(self) -> Iterator[Gaps]:
-        last: Gaps | None = None
-        for gap in self._each():
-            if last is not None and last.seconds == gap.seconds:
-                last = Gaps(gap.seconds, last.count + gap.count)
-                continue
-            if last is not None:
-                yield last
-            last = gap
-        if last is not None:
-            yield last
-
-    def _each(self) -> Iterator[Gaps]:
+    def progressions(self) -> Iterator[Progression]:
         for part in self._parts:
             if isinstance(part, float):
-                yield Gaps(part, 1)
+                yield Progression(part, 0.0, 1, 1)
             elif isinstance(part, Progression):
-                for step in range(part.steps):
-                    yield Gaps(part.first + part.growth * step, 1)
+                yield part
             else:
-                yield from (Gaps(gap, 1) for gap in part)
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, Sequence) and tuple(self) == tuple(other)
-
-    def __hash__(self) -> int:
-        return hash(tuple(self))
-
-    @overload
-    def __getitem__(self, index: int) -> Gaps: ...
-    @overload
-    def __getitem__(self, index: slice) -> Sequence[Gaps]: ...
-    def __getitem__(self, index: int | slice) -> Gaps | Sequence[Gaps]:
-        return tuple(self)[index]
+                yield from (Progression(gap, 0.0, 1, 1) for gap in part)

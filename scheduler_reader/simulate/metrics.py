@@ -13,7 +13,7 @@ from math import floor, inf
 
 from scheduler_reader.performance.estimate import Latency
 from scheduler_reader.simulate.percentiles import Distribution
-from scheduler_reader.simulate.result import Gaps, RequestRecord, SimulationResult
+from scheduler_reader.simulate.result import Gaps, OwnGaps, RequestRecord, SimulationResult
 from scheduler_reader.workload import Slo
 
 ADDITIVE = (
@@ -130,12 +130,13 @@ def _is_steady(gaps: Sequence[Gaps], limit_s: float) -> bool:
 
     Counting tells it, unless the percentile lies between the longest gap within and the next one.
     """
-    gaps = tuple(gaps)
-    size = sum(count for _, count in gaps)
-    within = sum(count for seconds, count in gaps if seconds <= limit_s)
+    if not isinstance(gaps, OwnGaps):
+        return Distribution.of_runs(gaps).percentile(0.99) <= limit_s
+    size, within = gaps.within(limit_s)
     rank = 0.99 * (size - 1)
     if floor(rank) < within < size and within <= rank + 1:
-        return Distribution.of_runs(gaps).percentile(0.99) <= limit_s
+        below_s, above_s = gaps.around(limit_s)
+        return below_s + (rank - floor(rank)) * (above_s - below_s) <= limit_s
     return within > rank
 
 

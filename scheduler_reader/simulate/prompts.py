@@ -54,11 +54,11 @@ class Prompts:
             return max(self._threshold, self._budget // requests)
         return self._threshold
 
-    def first_chunk(self, request: Arrived, budget: int, limit: int | None = None) -> int:
-        """Tokens of a request when it is admitted; none where prompts are computed whole and this
-        one is too long.  `limit` None: the least there can be.
+    def first_chunk(self, wanted: int, budget: int, limit: int | None = None) -> int:
+        """Of so many tokens those that an admitted request gets; none where prompts are computed
+        whole and this one is too long.  `limit` None: the least there can be.
         """
-        tokens = min(request.prompt_tokens, limit or self._threshold or self._budget)
+        tokens = min(wanted, limit or self._threshold or self._budget)
         if tokens <= budget:
             return tokens
         return max(budget, 0) if self._is_chunked else 0
@@ -74,6 +74,10 @@ class Prompts:
             budget -= tokens
         self._open = []
         return shares
+
+    def give_up(self) -> Prompt:
+        """The youngest prompt is computed no further."""
+        return self._open.pop()
 
     def keep(self, prompt: Prompt) -> bool:
         """A prompt after its chunk: whether it is not whole yet, and goes on in the next step."""

@@ -6,10 +6,12 @@ so memory grows with scheduling events, not with tokens, and percentiles stay ex
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Literal, NamedTuple
+from abc import abstractmethod
+from collections.abc import Iterator, Sequence
+from math import inf
+from typing import Literal, NamedTuple, overload
 
-from scheduler_reader.simulate.percentiles import Progressions
+from scheduler_reader.simulate.percentiles import Progression, Progressions
 
 
 class Gaps(NamedTuple):
@@ -17,6 +19,65 @@ class Gaps(NamedTuple):
 
     seconds: float
     count: int  # type: ignore[assignment]
+
+
+class OwnGaps(Sequence[Gaps]):
+    """The gaps of one request, told apart when they are asked for: equal ones in a row as one."""
+
+    __slots__ = ()
+
+    @abstractmethod
+    def progressions(self) -> Iterator[Progression]:
+        """The gaps in order, as stretches of rising ones."""
+
+    def within(self, limit_s: float) -> tuple[int, int]:
+        """How many gaps there are, and how many of them are within a limit."""
+        size = count = 0
+        for part in self.progressions():
+            size += part.steps
+            count += part.split(limit_s)
+        return size, count
+
+    def around(self, limit_s: float) -> tuple[float, float]:
+        """The longest gap within a limit and the shortest beyond it; there are such."""
+        below, above = 0.0, inf
+        for part in self.progressions():
+            cut = part.split(limit_s)
+            if cut:
+                below = max(below, part.first + part.growth * (cut - 1))
+            if cut < part.steps:
+                above = min(above, part.first + part.growth * cut)
+        return below, above
+
+    def __len__(self) -> int:
+        return sum(1 for _ in self)
+
+    def __iter__(self) -> Iterator[Gaps]:
+        last: Gaps | None = None
+        for part in self.progressions():
+            for step in range(part.steps):
+                seconds = part.first + part.growth * step
+                if last is not None and last.seconds == seconds:
+                    last = Gaps(seconds, last.count + 1)
+                    continue
+                if last is not None:
+                    yield last
+                last = Gaps(seconds, 1)
+        if last is not None:
+            yield last
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Sequence) and tuple(self) == tuple(other)
+
+    def __hash__(self) -> int:
+        return hash(tuple(self))
+
+    @overload
+    def __getitem__(self, index: int) -> Gaps: ...
+    @overload
+    def __getitem__(self, index: slice) -> Sequence[Gaps]: ...
+    def __getitem__(self, index: int | slice) -> Gaps | Sequence[Gaps]:
+        return tuple(self)[index]
 
 
 class RequestRecord(NamedTuple):

@@ -2,18 +2,21 @@
 
 While nothing arrives, finishes or is admitted, every decoding request takes one token a step, and
 each step is longer than the one before by the same amount, since all contexts grow by one.  Such a
-stretch is one entry.  A request keeps only which steps gave it its first and its last token.
+stretch is one entry.  A request keeps only which steps gave it its first and its last token, and
+where a preemption came between, the same of each part of its life.
 """
 
 from __future__ import annotations
 
 from array import array
 from bisect import bisect_right
-from collections.abc import Iterator, Sequence
-from typing import overload
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import accumulate, chain
+from typing import NamedTuple, overload
 
 from scheduler_reader.simulate.percentiles import Progression, Progressions
-from scheduler_reader.simulate.result import Gaps, RequestRecord
+from scheduler_reader.simulate.result import OwnGaps, RequestRecord
 
 UNSET = -1.0
 
@@ -32,6 +35,8 @@ class StepLog:
         self._growth = array("d")
         self._receivers = array("q")
         self._end = 0
+        self._limit: tuple[float, int] | None = None  # of `within`, and the log's length then
+        self._up_to: list[int] = []  # steps within it before each stretch
 
     def add(self, first: int, steps: int, seconds: float, growth: float, receivers: int) -> None:
         """Append a stretch."""
@@ -41,61 +46,93 @@ class StepLog:
         self._receivers.append(receivers)
         self._end = first + steps
 
-    def gaps(self) -> Progressions:
-        """All gaps between output tokens, of all requests: a step's time, so many times."""
-        return Progressions(
-            tuple(
-                Progression(seconds, growth, following - first, receivers)
-                for first, following, seconds, growth, receivers in zip(
-                    self._first,
-                    [*self._first, self._end][1:],
-                    self._seconds,
-                    self._growth,
-                    self._receivers,
-                    strict=True,
-                )
-                if receivers
+    def gaps(self, pauses: Iterable[Progression] = ()) -> Progressions:
+        """All gaps between output tokens, of all requests: a step's time, so many times, and the
+        pauses over preemptions.
+        """
+        steps = (
+            Progression(seconds, growth, following - first, receivers)
+            for first, following, seconds, growth, receivers in zip(
+                self._first,
+                [*self._first, self._end][1:],
+                self._seconds,
+                self._growth,
+                self._receivers,
+                strict=True,
             )
+            if receivers
         )
+        return Progressions((*steps, *pauses))
 
-    def between(self, first: int, last: int) -> Iterator[Gaps]:
+    def between(self, first: int, last: int) -> Iterator[Progression]:
         """The gaps of one request: the steps after `first` up to and including `last`."""
         index = bisect_right(self._first, first + 1) - 1
         while index < len(self._first) and self._first[index] <= last:
             begin = max(first + 1, self._first[index])
-            for seconds in self._steps(index, begin, min(last, self._last(index))):
-                yield Gaps(seconds, 1)
+            end = min(last, self._last(index))
+            yield self._part(index)._replace(
+                first=self._seconds[index] + self._growth[index] * (begin - self._first[index]),
+                steps=end - begin + 1,
+            )
             index += 1
+
+    def within(self, first: int, last: int, limit_s: float) -> int:
+        """How many gaps between two steps are within a limit."""
+        if self._limit != (limit_s, self._end):
+            counts = (self._part(index).split(limit_s) for index in range(len(self._first)))
+            self._limit, self._up_to = (limit_s, self._end), [0, *accumulate(counts)]
+        return self._within(last + 1) - self._within(first + 1)
+
+    def _within(self, step: int) -> int:
+        """How many steps before this one are within the limit that was asked for."""
+        index = bisect_right(self._first, step) - 1
+        in_part = self._up_to[index + 1] - self._up_to[index]
+        return self._up_to[index] + min(in_part, step - self._first[index])
+
+    def _part(self, index: int) -> Progression:
+        steps = self._last(index) - self._first[index] + 1
+        return Progression(self._seconds[index], self._growth[index], steps, 1)
 
     def _last(self, index: int) -> int:
         following = index + 1
         return (self._first[following] if following < len(self._first) else self._end) - 1
 
-    def _steps(self, index: int, begin: int, last: int) -> Iterator[float]:
-        seconds, growth, first = self._seconds[index], self._growth[index], self._first[index]
-        return (seconds + growth * (step - first) for step in range(begin, last + 1))
+
+class Pause(NamedTuple):
+    """A part of a life, ended by a preemption: the steps of its first and its last token."""
+
+    first: int
+    last: int
+    end_s: float  # when the last token came
 
 
-class RequestGaps(Sequence[Gaps]):
-    """The gaps of one request, read from the log when they are asked for."""
+class RequestGaps(OwnGaps):
+    """The gaps of one request, read from the log when they are asked for.
 
-    __slots__ = ("_first", "_last", "_log")
+    `parts` are the steps of the first and the last token of each part of its life, `pauses_s` the
+    gaps between the parts.
+    """
 
-    def __init__(self, log: StepLog, first: int, last: int) -> None:
-        self._log, self._first, self._last = log, first, last
+    __slots__ = ("_log", "_parts", "_pauses_s")
 
-    def __len__(self) -> int:
-        return max(self._last - self._first, 0)
+    def __init__(
+        self, log: StepLog, parts: Sequence[tuple[int, int]], pauses_s: Sequence[float] = ()
+    ) -> None:
+        self._log, self._parts, self._pauses_s = log, parts, pauses_s
 
-    def __iter__(self) -> Iterator[Gaps]:
-        return self._log.between(self._first, self._last)
+    def progressions(self) -> Iterator[Progression]:
+        for number, (first, last) in enumerate(self._parts):
+            if number:
+                yield Progression(self._pauses_s[number - 1], 0.0, 1, 1)
+            yield from self._log.between(first, last)
 
-    @overload
-    def __getitem__(self, index: int) -> Gaps: ...
-    @overload
-    def __getitem__(self, index: slice) -> Sequence[Gaps]: ...
-    def __getitem__(self, index: int | slice) -> Gaps | Sequence[Gaps]:
-        return tuple(self)[index]
+    def within(self, limit_s: float) -> tuple[int, int]:
+        size = count = 0
+        for first, last in self._parts:
+            size += last - first
+            count += self._log.within(first, last, limit_s)
+        pauses = sum(pause <= limit_s for pause in self._pauses_s)
+        return size + len(self._pauses_s), count + pauses
 
 
 class Lives(Sequence[RequestRecord]):
@@ -111,6 +148,16 @@ class Lives(Sequence[RequestRecord]):
         self.first_token_s = array("d")
         self.finished_s = array("d")
         self.first_step = array("q")
+        self._pauses: dict[int, list[Pause]] = {}  # of preempted requests, by place
+        self._pauses_s: dict[int, list[float]] = {}
+        self._preemptions: Counter[int] = Counter()
+        self.preemptions = 0  # of all together
+
+    @property
+    def pauses(self) -> Iterator[Progression]:
+        """The gaps over a preemption, of all requests together."""
+        counts = Counter(chain.from_iterable(self._pauses_s.values()))
+        return (Progression(gap_s, 0.0, 1, count) for gap_s, count in counts.items())
 
     def arrive(self, number: int, time_s: float, prompt_tokens: int, output_tokens: int) -> int:
         """A request is there; returns its place."""
@@ -122,6 +169,29 @@ class Lives(Sequence[RequestRecord]):
             column.append(UNSET)
         self.first_step.append(0)
         return len(self.number) - 1
+
+    def admit(self, place: int, time_s: float) -> None:
+        """A request is admitted; what counts is the first time."""
+        if self.admitted_s[place] == UNSET:
+            self.admitted_s[place] = time_s
+
+    def preempt(self, place: int) -> None:
+        """A request gives way; what it has computed is lost."""
+        self._preemptions[place] += 1
+        self.preemptions += 1
+
+    def pause(self, place: int, last_step: int, time_s: float) -> None:
+        """A request with tokens gives way after a step, whose token comes at that time."""
+        part = Pause(self.first_step[place], last_step, time_s)
+        self._pauses.setdefault(place, []).append(part)
+
+    def receive(self, place: int, time_s: float) -> None:
+        """The first token is there, or the first one after a preemption."""
+        if self.first_token_s[place] == UNSET:
+            self.first_token_s[place] = time_s
+            return
+        gaps_s = self._pauses_s.setdefault(place, [])
+        gaps_s.append(time_s - self._pauses[place][len(gaps_s)].end_s)
 
     def __len__(self) -> int:
         return len(self.number)
@@ -137,7 +207,6 @@ class Lives(Sequence[RequestRecord]):
             raise IndexError(index)
         finished_s = _set(self.finished_s[index])
         outputs = self.output_tokens[index] if finished_s is not None else 0
-        first = self.first_step[index]
         return RequestRecord(
             number=self.number[index],
             prompt_tokens=self.prompt_tokens[index],
@@ -146,8 +215,15 @@ class Lives(Sequence[RequestRecord]):
             admitted_s=_set(self.admitted_s[index]),
             first_token_s=_set(self.first_token_s[index]),
             finished_s=finished_s,
-            gaps=RequestGaps(self._log, first, first + outputs - 1),
+            preemptions=self._preemptions[index],
+            gaps=self._gaps(index, outputs),
         )
+
+    def _gaps(self, place: int, outputs: int) -> RequestGaps:
+        parts = [(part.first, part.last) for part in self._pauses.get(place, ())]
+        before, first = sum(last - start + 1 for start, last in parts), self.first_step[place]
+        parts.append((first, first + max(outputs - before, 1) - 1))
+        return RequestGaps(self._log, parts, self._pauses_s.get(place, ()))
 
 
 def _set(seconds: float) -> float | None:

@@ -18,6 +18,7 @@ from scheduler_reader.simulate.batch import Batch, Share
 from scheduler_reader.simulate.config import EngineConfig
 from scheduler_reader.simulate.decode_line import DecodeLine
 from scheduler_reader.simulate.engine import Engine
+from scheduler_reader.simulate.failure import LongRunError
 from scheduler_reader.simulate.lives import Life
 from scheduler_reader.simulate.percentiles import Progression, Progressions
 from scheduler_reader.simulate.request import Request
@@ -58,10 +59,6 @@ def run_stepwise(
         if run.work > most_work:
             raise LongRunError
     return run.result()
-
-
-class LongRunError(Exception):
-    """A run takes more work than it was given."""
 
 
 class _Run:

@@ -10,7 +10,8 @@ from __future__ import annotations
 
 from math import inf, sqrt
 
-from scheduler_reader.simulate.event_driven import NotPlainError, is_plain, run_event_driven
+from scheduler_reader.simulate.event_driven import is_plain, run_event_driven
+from scheduler_reader.simulate.residents import NotPlainError
 from scheduler_reader.simulate.result import RequestRecord, SimulationResult
 from scheduler_reader.simulate.service import runnable
 from scheduler_reader.simulate.setup import Setup
@@ -70,7 +71,7 @@ class _Runs:
         setup = self._setup._replace(workload=self._setup.workload.replaced(changes))
         config, release, model, requests = runnable(setup)
         try:
-            result = run_event_driven(config, release, model, requests())
+            result = run_event_driven(config, release, model, requests(), preempts=False)
         except NotPlainError:
             return False
         return not result.unfinished and _is_level(result)

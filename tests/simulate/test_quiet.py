@@ -9,10 +9,11 @@ import pytest
 from scheduler_reader.knowledge.versions import Release
 from scheduler_reader.simulate.arrivals import Arrival, ClosedLoop, OpenLoop, Source
 from scheduler_reader.simulate.config import EngineConfig
+from scheduler_reader.simulate.failure import LongRunError
 from scheduler_reader.simulate.metrics import measure
 from scheduler_reader.simulate.result import SimulationResult
 from scheduler_reader.simulate.setup import set_up
-from scheduler_reader.simulate.stepwise import LongRunError, run_stepwise
+from scheduler_reader.simulate.stepwise import run_stepwise
 from scheduler_reader.value import Known
 from scheduler_reader.workload import DEFAULT_WORKLOAD, Slo
 
