@@ -9,13 +9,11 @@ from scheduler_reader.capacity.plan import CapacityPlan
 from scheduler_reader.diagnosis.bottleneck import KIND_OF_SHARE
 from scheduler_reader.diagnosis.seen import Seen
 from scheduler_reader.diagnosis.signs import FULL, Sign, first_sign
-from scheduler_reader.diagnosis.verdict import Bottleneck
+from scheduler_reader.diagnosis.verdict import OBSERVED, Bottleneck
 from scheduler_reader.observe.observation import Observation
 from scheduler_reader.performance.estimate import PerformanceEstimate
 from scheduler_reader.resolve.engine import ResolvedEngine
-from scheduler_reader.value import Known, Origin, Unknown, Value
-
-ORIGIN = Origin("derived", "observed metrics")
+from scheduler_reader.value import Known, Unknown, Value
 
 
 def outranked(
@@ -33,7 +31,7 @@ def outranked(
     seen = Seen.of(engine, plan, known, observation)
     sign = first_sign(seen)
     if sign is not None:
-        return Known(_verdict(sign, predicted, observation), ORIGIN)
+        return Known(_verdict(sign, predicted, observation), OBSERVED)
     if isinstance(predicted, Unknown):
         return predicted
     return Known(_supported(seen, predicted.value), predicted.origin)

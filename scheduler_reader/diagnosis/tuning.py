@@ -28,7 +28,7 @@ from scheduler_reader.diagnosis.objective import (
     tail_gain,
     throughput_gain,
 )
-from scheduler_reader.diagnosis.verdict import Bottleneck, TuningStep
+from scheduler_reader.diagnosis.verdict import OBSERVED, Bottleneck, Kind, TuningStep
 from scheduler_reader.knowledge.metrics import metric_name
 from scheduler_reader.performance import operating_estimate
 from scheduler_reader.performance.estimate import PerformanceEstimate
@@ -121,6 +121,9 @@ def tune(
     promised, nor what comes after it; where none is left, what lifts the limit that the `verdict`
     names is tried instead.
 
+    What was observed rules out: every change where the load does not reach the engine, and more seats
+    where KV blocks run out.
+
     An engine that does not start gets the changes that make it start first, each by itself
     enough, then none: the numbers it gets with them stand in `after`.
     """
@@ -129,9 +132,14 @@ def tune(
     if plan.starts is False:
         alone = _starting(search, state)
         return alone if repredict is None else _promised_alone(alone, repredict)
+    observed = _observed_kind(verdict)
+    if observed == "not_scheduler":
+        return ()
     steps: list[TuningStep] = []
     while state.estimate is not None and len(steps) < MOST_STEPS:
         safe = changes(state.engine, workload, state.estimate)
+        if observed == "kv_starvation":
+            safe = (change for change in safe if "max_num_seqs" not in change.set)
         found = search.best(state, safe, WORTH_CHANGING)
         found = found or search.best(state, lossy_changes(state.engine), WORTH_A_RISK)
         if found is None:
@@ -142,6 +150,13 @@ def tune(
     if repredict is None:
         return tuple(steps)
     return _promised(search, steps, repredict) or _named(search, state, verdict, repredict)
+
+
+def _observed_kind(verdict: Value[Bottleneck] | None) -> Kind | None:
+    """The kind of a verdict that what was observed decides; None for one that is predicted."""
+    if isinstance(verdict, Known) and verdict.origin == OBSERVED:
+        return verdict.value.kind
+    return None
 
 
 def _named(

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Literal, NamedTuple
 
+from scheduler_reader.value import Origin
+
 Default = Literal["paged_attention", "continuous_batching", "chunked_prefill", "none"]
 Kind = Literal[
     "kv_starvation",
@@ -23,6 +25,7 @@ Kind = Literal[
 ]
 
 Confidence = Literal["high", "medium", "low"]
+OBSERVED = Origin("derived", "observed metrics")  # of a verdict that what was observed decides
 
 
 class Lift(NamedTuple):

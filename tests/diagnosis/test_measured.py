@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+import scheduler_reader
 from scheduler_reader.diagnosis import find_bottleneck
 from scheduler_reader.diagnosis.measured import outranked
 from scheduler_reader.diagnosis.seen import Seen
@@ -265,3 +266,49 @@ def test_an_unknown_model_is_read_by_what_was_measured(unknown_model):
 def test_a_pipeline_takes_its_stages_one_after_the_other(served):
     one, two = (Seen.of(*served(f"{MODEL} -pp {stages}"), None, seen()) for stages in (1, 2))
     assert two.step_ms_of_prompts(8192) == pytest.approx(one.step_ms_of_prompts(8192), rel=0.05)
+
+
+SEATS = ["vllm", "serve", "meta-llama/Llama-3.1-8B-Instruct", "--max-num-seqs", "64"]
+
+
+@pytest.mark.parametrize(
+    ("observed", "kind", "code"),
+    [
+        (
+            {"running": 40, "waiting": 30, "kv_cache_usage": 0.99},
+            "kv_starvation",
+            "OBS102",
+        ),
+        (
+            {"offered_concurrency": 128, "running": 20, "waiting": 0, "kv_cache_usage": 0.1},
+            "not_scheduler",
+            "OBS106",
+        ),
+        (
+            {"running": 5, "waiting": 60, "kv_cache_usage": 0.1, "prompt_tokens_per_s": 50},
+            "admission_stall",
+            "OBS114",
+        ),
+        ({"itl_p99_ms": 400, "itl_p50_ms": 9}, "chunk_too_large", "OBS113"),
+    ],
+)
+def test_what_is_advised_is_what_was_observed(observed, kind, code):
+    (reading,) = scheduler_reader.diagnose(
+        SEATS, vllm_version="0.18.0", gpu="h100", observed=observed
+    )
+    assert isinstance(reading.bottleneck, Known)
+    assert reading.bottleneck.value.kind == kind
+    assert code in {finding.code for finding in reading.findings}
+    raised = [step for step in reading.tuning if "max_num_seqs" in step.set]
+    assert kind not in {"kv_starvation", "not_scheduler"} or not raised
+    assert kind != "not_scheduler" or not reading.tuning
+
+
+def test_the_same_load_without_observation_is_advised_more_seats():
+    (reading,) = scheduler_reader.diagnose(
+        SEATS,
+        vllm_version="0.18.0",
+        gpu="h100",
+        workload={"concurrency": 128, "input_tokens": 900, "output_tokens": 230},
+    )
+    assert any("max_num_seqs" in step.set for step in reading.tuning)
