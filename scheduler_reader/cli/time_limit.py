@@ -17,7 +17,8 @@ CPU_SECONDS = 10.0  # a hundred times what the largest configuration takes to re
 def time_limit(path: str, cpu_seconds: float = CPU_SECONDS) -> Iterator[None]:
     """Raise `InputError` in the block when it has used that much processor time.
 
-    Where there are no such timers (Windows, a thread that is not the main one) it may run on.
+    Where there are no such timers (Windows, WebAssembly, a thread that is not the main one) it may
+    run on.
     """
 
     def give_up(signum: int, frame: FrameType | None) -> None:
@@ -25,13 +26,14 @@ def time_limit(path: str, cpu_seconds: float = CPU_SECONDS) -> Iterator[None]:
         raise InputError(message, Origin("file", path=path))
 
     try:
+        timer, processor_time = signal.setitimer, signal.ITIMER_VIRTUAL
         before = signal.signal(signal.SIGVTALRM, give_up)
     except (AttributeError, ValueError):
         yield
         return
-    signal.setitimer(signal.ITIMER_VIRTUAL, cpu_seconds)
+    timer(processor_time, cpu_seconds)
     try:
         yield
     finally:
-        signal.setitimer(signal.ITIMER_VIRTUAL, 0)
+        timer(processor_time, 0)
         signal.signal(signal.SIGVTALRM, before)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import signal
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -113,6 +115,31 @@ def test_what_takes_too_long_is_given_up() -> None:
     ):
         while True:
             pass
+
+
+@pytest.mark.parametrize("lacking", ["setitimer", "SIGVTALRM"])
+def test_where_there_are_no_timers_an_input_is_read_without_a_limit(
+    call: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, lacking: str
+) -> None:
+    before = signal.getsignal(signal.SIGVTALRM)
+    monkeypatch.delattr(signal, lacking)
+    file = tmp_path / "a.sh"
+    file.write_text("vllm serve Qwen/Qwen3-8B\n")
+    code, out, err = call("parse", file)
+    assert (code, err) == (0, "")
+    assert "Qwen/Qwen3-8B" in out
+    monkeypatch.undo()
+    assert signal.getsignal(signal.SIGVTALRM) is before
+
+
+def test_in_a_thread_an_input_is_read_without_a_limit() -> None:
+    with ThreadPoolExecutor(1) as pool, time_limit("outer.yaml"):
+        assert pool.submit(_limited).result(timeout=60) == "read"
+
+
+def _limited() -> str:
+    with time_limit("inner.yaml", cpu_seconds=0.001):
+        return "read"
 
 
 def test_the_environment_of_the_process_is_not_expanded(
