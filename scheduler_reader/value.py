@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Generic, Literal, TypeAlias, TypeVar
+from typing import Any, Generic, Literal, NamedTuple, TypeAlias, TypeVar
 
 T = TypeVar("T")
 R = TypeVar("R")
@@ -26,8 +26,7 @@ OriginKind = Literal[
 ]
 
 
-@dataclass(frozen=True, slots=True)
-class Origin:
+class Origin(NamedTuple):
     """Where a value comes from.  `line` and `column` count from 1."""
 
     kind: OriginKind

@@ -179,7 +179,9 @@ class KvPool(NamedTuple):
 
 def _largest(limit: int, is_possible: Callable[[int], bool]) -> int:
     """The largest number up to `limit` that is possible; larger than an impossible one is none."""
-    low, high = 0, limit
+    if limit and is_possible(limit):  # mostly, and then nothing is searched
+        return limit
+    low, high = 0, max(limit - 1, 0)
     while low < high:
         middle = (low + high + 1) // 2
         low, high = (middle, high) if is_possible(middle) else (low, middle - 1)

@@ -109,7 +109,7 @@ def _span(
 ) -> tuple[str | None, str | None]:
     """First and last of the consecutive releases around `release` that have the same status."""
     names = releases()
-    at = first = last = release.index
+    at = first = last = release.position
     if status == "unknown":
         return None, None
     while first and _status(documented, code, Release(names[first - 1])) == status:

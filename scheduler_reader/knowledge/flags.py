@@ -8,7 +8,6 @@ underscores, aliases, the negatives of a pair, and unique prefixes.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from functools import cache
 from typing import Any, NamedTuple
 
@@ -58,8 +57,7 @@ class Flag(NamedTuple):
         return option.startswith(("--no-", "--enable-", "--disable-"))
 
 
-@dataclass(frozen=True, slots=True)
-class Match:
+class Match(NamedTuple):
     """An option string that was found: the flag, and whether this name switches it off."""
 
     flag: Flag

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from functools import cache
+from typing import NamedTuple
 
 from packaging.version import Version
 
@@ -12,8 +12,7 @@ from scheduler_reader.data import json_file
 from scheduler_reader.errors import UsageError
 
 
-@dataclass(frozen=True, slots=True)
-class Release:
+class Release(NamedTuple):
     """A known vLLM release.  `assumption` says how a text that names no release became one."""
 
     name: str
@@ -24,7 +23,7 @@ class Release:
         return Version(self.name)
 
     @property
-    def index(self) -> int:
+    def position(self) -> int:
         """Position in release order: version ranges are inclusive on both ends in this order."""
         return releases().index(self.name)
 

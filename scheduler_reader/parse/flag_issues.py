@@ -5,6 +5,7 @@ from __future__ import annotations
 from scheduler_reader.knowledge.flags import (
     Flag,
     FlagTable,
+    Match,
     any_release_table,
     did_you_mean,
     last_release_with,
@@ -20,7 +21,7 @@ def refusal(argument: Argument, table: FlagTable, release: str) -> FlagIssue:
     """The issue for an option that the release does not have, or that is short for several."""
     written, origin = argument.written, argument.word.origin
     candidates = argument.found
-    if isinstance(candidates, tuple) and candidates:
+    if candidates and not isinstance(candidates, Match):
         message = f"vLLM {release}: {written} could mean {', '.join(sorted(candidates))}"
         return FlagIssue(
             "ambiguous", written, _with_history(message, argument, release), origin, True

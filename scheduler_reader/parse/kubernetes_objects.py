@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import yaml
 
@@ -19,8 +19,7 @@ DOCUMENT_START = re.compile(r"^---(?=\s|$)", re.MULTILINE)
 YAML_SUFFIXES = frozenset({".yaml", ".yml", ".json", ""})
 
 
-@dataclass(frozen=True, slots=True)
-class KubernetesObject:
+class KubernetesObject(NamedTuple):
     """One object; `group` is its apiVersion without the version."""
 
     kind: str

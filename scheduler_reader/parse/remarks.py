@@ -8,14 +8,12 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import NamedTuple
 
 import yaml
 
 from scheduler_reader.errors import InputError
-from scheduler_reader.parse import shell_lexer
-from scheduler_reader.parse.comment_syntax import hash_comments, hcl_comments, line_comments
 from scheduler_reader.parse.input_file import InputFile
 from scheduler_reader.parse.source import MARK, ParsedFile, Remark
 from scheduler_reader.parse.yaml_nodes import compose, entries, place
@@ -26,21 +24,17 @@ COMMENT = re.compile(rf"[#;/*\s]*{MARK}:(?P<text>.*)")
 BETWEEN = re.compile(r"\s*(?:(?:[#;*]|//|/\*).*|---.*)?")  # lines between a comment and its object
 
 Comment = tuple[int, int, str]  # line and column from 1, and the text with its marker
-SYNTAXES: dict[str | None, Callable[[str], list[Comment]]] = {  # of the forms that are no YAML
-    "shell": shell_lexer.comments,
-    "docker-run": shell_lexer.comments,
-    "dockerfile": lambda text: line_comments(text, "#"),
-    "systemd": lambda text: line_comments(text, "#;"),
-    "terraform": hcl_comments,
-    "triton": hash_comments,
-}
+
+SHELL = ("shell", "docker-run")  # forms by the syntax of their comments; all others are YAML
+LINES = {"dockerfile": "#", "systemd": "#;"}
+HCL, HASH = "terraform", "triton"
+NO_YAML = (*SHELL, *LINES, HCL, HASH)
 
 
 def find_remarks(parsed: ParsedFile, file: InputFile) -> tuple[Remark, ...]:
     """The remarks of a file, in the order of their lines."""
-    syntax = SYNTAXES.get(parsed.form)
-    if syntax is not None:
-        return _of_comments(syntax(file.text), file)
+    if parsed.form in NO_YAML:
+        return _of_comments(_comments(parsed.form, file.text), file)
     documents, problems = compose(file)
     nodes = [node for document in documents for node in _walk(document)]
     comments = _yaml_comments(nodes, _lines_read(parsed), file)
@@ -49,6 +43,23 @@ def find_remarks(parsed: ParsedFile, file: InputFile) -> tuple[Remark, ...]:
         comments = [comment for comment in comments if comment[0] <= end]
     found = _of_comments(comments, file)
     return tuple(sorted((*found, *_annotations(nodes, file)), key=lambda remark: remark.first))
+
+
+def _comments(form: str, text: str) -> list[Comment]:
+    """The comments of a form that is no YAML; what reads its syntax is loaded for it alone."""
+    if form in SHELL:
+        return _shell_comments(text)
+    from scheduler_reader.parse.comment_syntax import hash_comments, hcl_comments, line_comments
+
+    if form in LINES:
+        return line_comments(text, LINES[form])
+    return hcl_comments(text) if form == HCL else hash_comments(text)
+
+
+def _shell_comments(text: str, line: int = 1) -> list[Comment]:
+    from scheduler_reader.parse.shell_lexer import comments
+
+    return comments(text, line)
 
 
 def _of_comments(found: list[Comment], file: InputFile) -> tuple[Remark, ...]:
@@ -125,7 +136,7 @@ def _yaml_comments(nodes: list[yaml.Node], read: set[int], file: InputFile) -> l
     for scalar in scalars:
         first, last = scalar.start[0] + 1, scalar.end[0]
         if scalar.is_block and any(line in read for line in range(first + 1, last + 1)):
-            found += shell_lexer.comments("\n".join(lines[first:last]), first + 1)
+            found += _shell_comments("\n".join(lines[first:last]), first + 1)
     return found
 
 

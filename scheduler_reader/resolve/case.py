@@ -8,10 +8,9 @@ that returns a `Known`.  A rule that needs something unknown stops there: readin
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
 from functools import cache
 from math import isfinite
-from typing import Any
+from typing import Any, NamedTuple
 
 from packaging.version import Version
 
@@ -35,8 +34,7 @@ class Blocked(Exception):  # noqa: N818 - control flow inside this package, neve
         super().__init__(unknown.reason)
 
 
-@dataclass(frozen=True, slots=True)
-class Case:
+class Case(NamedTuple):
     """Everything a rule may look at.  `settled` grows as the rules run, in their order."""
 
     release: Release
@@ -46,7 +44,7 @@ class Case:
     given: Mapping[str, Value[Any]]  # arguments the user wrote, by name
     variable_of: Callable[[str], Value[str] | None]  # by name, of the engine's process
     flags: FlagTable
-    settled: dict[str, Value[Any]] = field(default_factory=dict)
+    settled: dict[str, Value[Any]]
 
     def without(self, name: str) -> Case:
         """The same case had the user not written that argument."""

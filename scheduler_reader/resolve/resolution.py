@@ -39,6 +39,7 @@ def resolve(parsed: ParsedEngine, options: ResolveOptions | None = None) -> Reso
         given=reading.settings,
         variable_of=parsed.variable,
         flags=table,
+        settled={},
     )
     if isinstance(case.model, Unknown):
         assumptions.append(

@@ -16,7 +16,7 @@ def test_an_architecture_that_came_later_says_when() -> None:
     support = knows_architecture(find_release("0.10.0"), "Qwen3NextForCausalLM")
     assert not support.is_registered
     assert support.since is not None
-    assert find_release(support.since).index > find_release("0.10.0").index
+    assert find_release(support.since).position > find_release("0.10.0").position
     assert knows_architecture(find_release(support.since), "Qwen3NextForCausalLM").is_registered
 
 

@@ -59,7 +59,7 @@ def test_every_release_is_found_in_order(name: str, prefix: str) -> None:
     release = find_release(prefix + name)
     assert release == Release(name)
     assert release.within(releases()[0], name)
-    assert releases()[release.index] == name
+    assert releases()[release.position] == name
     assert release.version <= latest().version
 
 

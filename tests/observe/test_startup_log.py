@@ -14,7 +14,7 @@ from scheduler_reader.observe.startup_log import (
     read_startup_log,
     unread_lines,
 )
-from scheduler_reader.value import Known, Unknown
+from scheduler_reader.value import Known
 
 INPUTS = Path(__file__).parent / "inputs"
 RECORDED = INPUTS / "recorded-0.32.0"

@@ -14,7 +14,6 @@ import yaml
 
 from scheduler_reader.knowledge.flags import any_release_table
 from scheduler_reader.parse.argument_names import argument_named
-from scheduler_reader.parse.embedded import embedded
 from scheduler_reader.parse.input_file import InputFile
 from scheduler_reader.parse.source import Entrypoint, ParsedEngine, ParsedFile, Problem, Word
 from scheduler_reader.parse.yaml_arguments import environment, keywords, option, plain_text, word
@@ -143,6 +142,7 @@ def _harness(document: yaml.Node, file: InputFile) -> ParsedEngine:
 
 
 def _evaluation(document: yaml.Node, file: InputFile) -> ParsedEngine:
+    from scheduler_reader.parse.embedded import embedded
     from scheduler_reader.parse.option_text import option_text_words
 
     if child(document, "server_args") is None:

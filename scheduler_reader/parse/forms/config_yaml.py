@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import yaml
 
-from scheduler_reader.knowledge.flags import any_release_table
+from scheduler_reader.knowledge.flags import lifetime
 from scheduler_reader.parse.expand import TEMPLATE
 from scheduler_reader.parse.input_file import InputFile
 from scheduler_reader.parse.source import ConfigEntry, ParsedEngine, ParsedFile
@@ -52,6 +52,5 @@ def config_entries(node: yaml.Node, file: InputFile) -> tuple[ConfigEntry, ...]:
 
 
 def _is_argument(key: str) -> bool:
-    names = any_release_table().names
     option = "--" + key.replace("_", "-").partition(".")[0]
-    return option in names or option.replace("--no-", "--", 1) in names
+    return any(map(lifetime, (option, option.replace("--no-", "--", 1))))
