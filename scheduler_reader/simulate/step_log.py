@@ -107,39 +107,34 @@ class Pause(NamedTuple):
 
 
 class RequestGaps(OwnGaps):
-    """The gaps of one request, read from the log when they are asked for.
+    """The gaps of one request, read from the log when they are asked for."""
 
-    `parts` are the steps of the first and the last token of each part of its life, `pauses_s` the
-    gaps between the parts.
-    """
+    __slots__ = ("_lives", "_outputs", "_place")
 
-    __slots__ = ("_log", "_parts", "_pauses_s")
-
-    def __init__(
-        self, log: StepLog, parts: Sequence[tuple[int, int]], pauses_s: Sequence[float] = ()
-    ) -> None:
-        self._log, self._parts, self._pauses_s = log, parts, pauses_s
+    def __init__(self, lives: Lives, place: int, outputs: int) -> None:
+        self._lives, self._place, self._outputs = lives, place, outputs
 
     def progressions(self) -> Iterator[Progression]:
-        for number, (first, last) in enumerate(self._parts):
+        pauses_s = self._lives.pauses_s(self._place)
+        for number, (first, last) in enumerate(self._lives.parts(self._place, self._outputs)):
             if number:
-                yield Progression(self._pauses_s[number - 1], 0.0, 1, 1)
-            yield from self._log.between(first, last)
+                yield Progression(pauses_s[number - 1], 0.0, 1, 1)
+            yield from self._lives.log.between(first, last)
 
     def within(self, limit_s: float) -> tuple[int, int]:
-        size = count = 0
-        for first, last in self._parts:
+        pauses_s = self._lives.pauses_s(self._place)
+        size, count = len(pauses_s), sum([pause_s <= limit_s for pause_s in pauses_s])
+        for first, last in self._lives.parts(self._place, self._outputs):
             size += last - first
-            count += self._log.within(first, last, limit_s)
-        pauses = sum(pause <= limit_s for pause in self._pauses_s)
-        return size + len(self._pauses_s), count + pauses
+            count += self._lives.log.within(first, last, limit_s)
+        return size, count
 
 
 class Lives(Sequence[RequestRecord]):
     """One record a request, kept as columns: a million of them take some 70 MB."""
 
     def __init__(self, log: StepLog) -> None:
-        self._log = log
+        self.log = log
         self.number = array("q")
         self.prompt_tokens = array("q")
         self.output_tokens = array("q")
@@ -215,15 +210,19 @@ class Lives(Sequence[RequestRecord]):
             admitted_s=_set(self.admitted_s[index]),
             first_token_s=_set(self.first_token_s[index]),
             finished_s=finished_s,
-            preemptions=self._preemptions[index],
-            gaps=self._gaps(index, outputs),
+            preemptions=self._preemptions.get(index, 0),
+            gaps=RequestGaps(self, index, outputs),
         )
 
-    def _gaps(self, place: int, outputs: int) -> RequestGaps:
+    def parts(self, place: int, outputs: int) -> list[tuple[int, int]]:
+        """The steps of the first and the last token of each part of a life with so many tokens."""
         parts = [(part.first, part.last) for part in self._pauses.get(place, ())]
-        before, first = sum(last - start + 1 for start, last in parts), self.first_step[place]
-        parts.append((first, first + max(outputs - before, 1) - 1))
-        return RequestGaps(self._log, parts, self._pauses_s.get(place, ()))
+        before, first = sum([last - start + 1 for start, last in parts]), self.first_step[place]
+        return [*parts, (first, first + max(outputs - before, 1) - 1)]
+
+    def pauses_s(self, place: int) -> Sequence[float]:
+        """The gaps between these parts."""
+        return self._pauses_s.get(place, ())
 
 
 def _set(seconds: float) -> float | None:

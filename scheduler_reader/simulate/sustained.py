@@ -8,11 +8,11 @@ blocks run out beside running requests is not sustained: from there on requests 
 
 from __future__ import annotations
 
-from math import inf, sqrt
+from math import sqrt
 
+from scheduler_reader.simulate.arrivals import OpenLoop, Source
 from scheduler_reader.simulate.event_driven import is_plain, run_event_driven
 from scheduler_reader.simulate.residents import NotPlainError
-from scheduler_reader.simulate.result import RequestRecord, SimulationResult
 from scheduler_reader.simulate.service import runnable
 from scheduler_reader.simulate.setup import Setup
 
@@ -70,11 +70,45 @@ class _Runs:
         changes = {"rate": rate, "num_requests": self._requests, "arrival": "constant"}
         setup = self._setup._replace(workload=self._setup.workload.replaced(changes))
         config, release, model, requests = runnable(setup)
+        source = _Watched(requests())
         try:
-            result = run_event_driven(config, release, model, requests(), preempts=False)
-        except NotPlainError:
+            result = run_event_driven(config, release, model, source, preempts=False)
+        except (NotPlainError, _GrowingError):
             return False
-        return not result.unfinished and _is_level(result)
+        return not result.unfinished and source.is_level
+
+
+class _GrowingError(Exception):
+    """Fewer requests ended than came: how the run goes on does not matter."""
+
+
+class _Watched(OpenLoop):
+    """Requests of an open loop, of which as many have to end as come, in the second half of the time
+    in which they come.
+    """
+
+    def __init__(self, source: Source) -> None:
+        arrivals = []
+        while not source.is_exhausted:
+            arrivals.append(source.take())
+        super().__init__(arrivals)
+        times_s = [arrival.time_s or 0.0 for arrival in arrivals]
+        self._end_s = max(times_s, default=0.0)
+        self._least = SERVED * sum(time_s > self._end_s / 2 for time_s in times_s)
+        self._ended = 0
+
+    @property
+    def is_level(self) -> bool:
+        """Whether it was so, once all have ended."""
+        return self._ended >= self._least
+
+    def finished(self, time_s: float) -> None:
+        """Raises `_GrowingError` at the first end after that time, where it was not so."""
+        if time_s > self._end_s:
+            if not self.is_level:
+                raise _GrowingError
+        elif time_s > self._end_s / 2:
+            self._ended += 1
 
 
 def _residents(setup: Setup) -> int:
@@ -88,15 +122,3 @@ def _residents(setup: Setup) -> int:
 def _steps_of_prompt(setup: Setup) -> float:
     prompt = setup.workload.input_tokens.mean
     return max(1.0, prompt / setup.config.max_num_batched_tokens)
-
-
-def _is_level(result: SimulationResult) -> bool:
-    """Whether as many requests ended as came, in the second half of the time in which they came."""
-    end_s = max(record.arrival_s for record in result.records)
-    came = sum(record.arrival_s > end_s / 2 for record in result.records)
-    ended = sum(end_s / 2 < _end_s(record) <= end_s for record in result.records)
-    return ended >= SERVED * came
-
-
-def _end_s(record: RequestRecord) -> float:
-    return inf if record.finished_s is None else record.finished_s
