@@ -68,11 +68,10 @@ class Load(NamedTuple):
         clients = max(together, 1.0)
         residents = min(clients, self.seats)
         replica, preempted = self._preempting(together)
-        point = replica.flow(residents)
         # Between two requests a client is nowhere in the engine.
         if clients <= self.seats:
-            residents = clients / (1 + self.frontend_s / point.residence_s)
-            point = replica.flow(residents)
+            residents = clients / (1 + self.frontend_s / replica.residence_seconds(residents))
+        point = replica.flow(residents)
         away = point.requests_per_s * self.frontend_s
         queued = max(0.0, clients - away - residents)
         queue_s = queued / point.requests_per_s
@@ -103,7 +102,7 @@ class Load(NamedTuple):
         shift = self.frontend_s + late_s
         served = min(offered, NEAR_CAPACITY * capacity)
         is_sustained = offered < capacity * (1 + replica.step.spread)
-        point = self._serving(served) if is_sustained else None
+        point = replica.serving(served, self.seats) if is_sustained else None
         if point is None:
             first_s = self.frontend_s + full.prefill_s
             waiting = _growing(first_s, late_s + full.prefill_wait_s)
@@ -129,17 +128,6 @@ class Load(NamedTuple):
         running, late = served * point.residence_s, rate * (seat_s + late_s)
         tpot_s = self._tpot_s(point)
         return self._estimate(_Outcome(point, waiting, tpot_s, rate, running, late, capacity))
-
-    def _serving(self, rate: float) -> OperatingPoint | None:
-        """The state at an offered rate: residents by Little's law, met by arrivals as they are."""
-        residents = min(1.0, self.seats)
-        point = None
-        for _ in range(20):
-            point = self.replica.at_rate(rate, residents, residents)
-            if point is None:
-                return None
-            residents = min(self.seats, max(rate * point.residence_s, 1e-3))
-        return point
 
     def _preempting(self, together: float) -> tuple[Replica, float]:
         """The replica with recomputed prompts in its demand, and preemptions a request.

@@ -30,16 +30,22 @@ class Demand(NamedTuple):
 class Rhythm(NamedTuple):
     """How steps follow each other at one rate; what an `OperatingPoint` is made of."""
 
-    seqs: float
-    beside: float  # decoding requests a prefill shares its steps with
+    rate: float  # requests per second
+    seqs: float  # decoding requests
+    seen: float  # the share of them that a prefill meets
+    room: float  # prompt tokens that fit into a step beside those
     chunk: float  # prompt tokens of a step that carries prefill
     arrivals: float  # requests that arrive during a step
+    utilization: float  # of the room, by prompts
     decode_s: float
     mixed_s: float
-    mixed_share: float
+    full_s: float  # a step whose room is filled
     itl_s: float
-    wait_s: float  # of a prompt, for other prompts
-    residence_s: float
+
+    @property
+    def beside(self) -> float:
+        """Decoding requests a prefill shares its steps with."""
+        return self.seqs * self.seen
 
 
 class Steps:
@@ -60,8 +66,7 @@ class Steps:
         """The rhythm of `rate` requests a second beside `seqs` decoding requests, a share `seen` of
         which a prefill meets; None where steps cannot keep up.
         """
-        prompt, gaps = self._prompt, self.gaps
-        beside = seqs * seen
+        prompt, beside = self._prompt, seqs * seen
         room = self.room(beside)
         full_s = self.mixed_seconds(beside, room)
         utilization = rate * prompt * full_s / room
@@ -71,7 +76,9 @@ class Steps:
         idle_s = decode_s if beside == seqs else self.decode_seconds(beside)
         chunk = room if room < prompt else prompt
         mixed_s = full_s if chunk == room else self.mixed_seconds(beside, chunk)
-        share = min(1.0, rate * seen * prompt / chunk * decode_s)
+        share = rate * seen * prompt / chunk * decode_s
+        if share > 1:
+            share = 1.0
         arrivals = rate * (decode_s * (1 - share) + mixed_s * share)
         together = arrivals / (1 - exp(-arrivals)) if arrivals > 1e-6 else 1.0
         if chunk < room and together > 1.001:
@@ -80,24 +87,32 @@ class Steps:
         busy = rate * seen * (mixed_s - idle_s) * prompt / chunk
         if busy >= 1:
             return None
-        itl_s = decode_s / (1 - busy) if gaps else 0.0
-        batched, longest_s = max(1.0, room / prompt), full_s * max(1.0, prompt / room)
-        # One prompt at a time queues as M/D/1; where a step has room for more, only an overflow waits.
-        wait_s = seen * utilization ** (batched**2) / (2 * (1 - utilization)) * longest_s
+        itl_s = decode_s / (1 - busy) if self.gaps else 0.0
+        times = decode_s, mixed_s, full_s, itl_s
+        return Rhythm._make((rate, seqs, seen, room, chunk, arrivals, utilization, *times))
+
+    def mixed_share(self, rhythm: Rhythm) -> float:
+        """The share of a decoding request's steps that carry the prefill of others."""
+        rate, chunk = rhythm.rate, rhythm.chunk
+        return min(1.0, rate * rhythm.seen * self._prompt / chunk * rhythm.itl_s)
+
+    def wait_seconds(self, rhythm: Rhythm) -> float:
+        """What a prompt waits for other prompts.
+
+        One prompt at a time queues as M/D/1; where a step has room for more, only an overflow waits.
+        """
+        fill, used = rhythm.room / self._prompt, rhythm.utilization
+        longest_s = rhythm.full_s * max(1.0, self._prompt / rhythm.room)
+        overflow: float = used ** (max(1.0, fill) ** 2)
+        return rhythm.seen * overflow / (2 * (1 - used)) * longest_s
+
+    def residence_seconds(self, rhythm: Rhythm) -> float:
+        """From the admission of a request to its last token."""
+        beside, prefill_s, itl_s = rhythm.beside, rhythm.mixed_s, rhythm.itl_s
+        if rhythm.chunk < self._prompt:
+            prefill_s = self.prompt_seconds(beside, rhythm.chunk, prefill_s)
         in_progress_s = 0.5 * min(beside, 1.0) * itl_s
-        prefill_s = mixed_s if chunk >= prompt else self.prompt_seconds(beside, chunk, mixed_s)
-        return Rhythm(
-            seqs=seqs,
-            beside=beside,
-            chunk=chunk,
-            arrivals=arrivals,
-            decode_s=decode_s,
-            mixed_s=mixed_s,
-            mixed_share=min(1.0, rate * seen * prompt / chunk * itl_s),
-            itl_s=itl_s,
-            wait_s=wait_s,
-            residence_s=in_progress_s + prefill_s + wait_s + gaps * itl_s,
-        )
+        return in_progress_s + prefill_s + self.wait_seconds(rhythm) + self.gaps * itl_s
 
     def room(self, seqs: float) -> float:
         """Prefill tokens a step has room for beside `seqs` decoding requests.
@@ -118,7 +133,8 @@ class Steps:
         if seqs <= 0:
             return 0.0
         whole = seqs if seqs > 1 else 1.0
-        return self._step.step_seconds(whole, whole * self._context)
+        memory, compute, communication, host = self._step.times(whole, whole * self._context)
+        return memory + compute + communication + host
 
     def decode_parts(self, seqs: float) -> StepParts:
         """A step that decodes so many requests, at least one, by what binds it."""
@@ -127,7 +143,8 @@ class Steps:
 
     def mixed_seconds(self, seqs: float, tokens: float) -> float:
         """A step that decodes `seqs` requests and computes `tokens` of prompts."""
-        return self._step.step_seconds(*self._mixed(seqs, tokens))
+        memory, compute, communication, host = self._step.times(*self._mixed(seqs, tokens))
+        return memory + compute + communication + host
 
     def mixed_parts(self, seqs: float, tokens: float) -> StepParts:
         """The same by what binds it."""

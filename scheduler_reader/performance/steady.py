@@ -17,6 +17,7 @@ from scheduler_reader.performance.step import StepModel, StepParts
 from scheduler_reader.performance.tails import poisson_quantile
 
 ITERATIONS = 30
+LOOKS = 19  # at an open loop's residents, after the first
 TOLERANCE = 1e-3  # of the residents; far below what the fits are good for
 
 
@@ -54,20 +55,28 @@ class Replica(NamedTuple):
         return Steps(self.step, self.limits, self.demand)
 
     def flow(self, residents: float) -> OperatingPoint:
-        """The steady state with `residents` requests always in the running queue (closed loop).
+        """The steady state with `residents` requests always in the running queue (closed loop)."""
+        steps = self.steps
+        return self._point(steps, self._flowing(steps, residents))
 
-        The residents a rate needs grow with the rate, without bound towards the capacity: the
+    def residence_seconds(self, residents: float) -> float:
+        """The time of a request from its admission to its last token in that state."""
+        steps = self.steps
+        return steps.residence_seconds(self._flowing(steps, residents))
+
+    def _flowing(self, steps: Steps, residents: float) -> Rhythm:
+        """The residents a rate needs grow with the rate, without bound towards the capacity: the
         rate is found by secants between a rate that needs too few and one that needs too many
         (Illinois), by bisection while the latter is beyond the capacity.
         """
-        steps, seen = self.steps, max(residents - 1, 0.0) / residents
+        seen = max(residents - 1, 0.0) / residents
         low, high = 0.0, residents / self._shortest_residence(steps)
         low_miss, high_miss = -residents, inf
         rate = min(residents / self._crowded_residence(steps, residents), 0.9 * high)
         best: Rhythm | None = None
         for _ in range(ITERATIONS):
             rhythm = _settled(steps, rate, residents, seen, best)
-            miss = inf if rhythm is None else rate * rhythm.residence_s - residents
+            miss = inf if rhythm is None else rate * steps.residence_seconds(rhythm) - residents
             if miss > TOLERANCE * residents:
                 high, high_miss = rate, min(miss, residents)
                 low_miss /= 2
@@ -80,26 +89,34 @@ class Replica(NamedTuple):
             if high_miss < inf:
                 rate = low - low_miss * (high - low) / (high_miss - low_miss)
         assert best is not None, "a rate near zero is always sustained"
-        return self._point(steps, low, best)
+        return best
 
-    def at_rate(self, rate: float, residents: float, others: float) -> OperatingPoint | None:
-        """The state at a rate of requests per second; None where steps cannot keep up.
-
-        `others` are the residents a request meets: one less in a closed loop, all of them when
-        arrivals are independent of the state (open loop).
+    def serving(self, rate: float, seats: float) -> OperatingPoint | None:
+        """The state at an offered rate: residents by Little's law, at most `seats`, met by arrivals as
+        they are (open loop); None where steps cannot keep up.
         """
-        steps = self.steps
-        rhythm = _settled(steps, rate, residents, min(others / residents, 1.0))
-        return None if rhythm is None else self._point(steps, rate, rhythm)
+        steps, residents = self.steps, min(1.0, seats)
+        rhythm = _settled(steps, rate, residents, 1.0)
+        for _ in range(LOOKS):
+            if rhythm is None:
+                return None
+            before = residents
+            residents = min(seats, max(rate * steps.residence_seconds(rhythm), 1e-3))
+            if residents == before:
+                break
+            rhythm = _settled(steps, rate, residents, 1.0)
+        return None if rhythm is None else self._point(steps, rhythm)
 
-    def _point(self, steps: Steps, rate: float, rhythm: Rhythm) -> OperatingPoint:
-        demand = self.demand
-        mixed_time = min(1.0, rate * demand.computed_tokens / rhythm.chunk * rhythm.mixed_s)
-        slowest_s = self._slowest(steps, rhythm)
+    def _point(self, steps: Steps, rhythm: Rhythm) -> OperatingPoint:
+        rate, beside, itl_s = rhythm.rate, rhythm.beside, rhythm.itl_s
+        mixed_time = min(1.0, rate * self.demand.computed_tokens / rhythm.chunk * rhythm.mixed_s)
+        mixed_share, wait_s = steps.mixed_share(rhythm), steps.wait_seconds(rhythm)
+        residence_s = steps.residence_seconds(rhythm)
+        slowest_s = rhythm.decode_s if mixed_share < 0.01 else self._slowest(steps, rhythm)
         # One prompt in a hundred shares its step with as many others as the slowest step holds.
         crowded_s = max(0.0, slowest_s - rhythm.mixed_s) / log(100)
         # A request comes while a step runs, more likely a long one.
-        others = 0.5 * min(rhythm.beside, 1.0)
+        others = 0.5 * min(beside, 1.0)
         decoding_s = others * (1 - mixed_time) * rhythm.decode_s
         prefilling_s = others * mixed_time * rhythm.mixed_s
         return OperatingPoint(
@@ -108,11 +125,11 @@ class Replica(NamedTuple):
             decode_step_s=rhythm.decode_s,
             mixed_step_s=rhythm.mixed_s,
             slowest_step_s=slowest_s,
-            mixed_share=rhythm.mixed_share,
-            itl_s=rhythm.itl_s,
-            prefill_s=rhythm.residence_s - steps.gaps * rhythm.itl_s - rhythm.wait_s,
-            prefill_wait_s=max(rhythm.wait_s, crowded_s, prefilling_s) + decoding_s,
-            residence_s=rhythm.residence_s,
+            mixed_share=mixed_share,
+            itl_s=itl_s,
+            prefill_s=residence_s - steps.gaps * itl_s - wait_s,
+            prefill_wait_s=max(wait_s, crowded_s, prefilling_s) + decoding_s,
+            residence_s=residence_s,
             parts=_parts(steps, rhythm, mixed_time),
         )
 
@@ -133,9 +150,7 @@ class Replica(NamedTuple):
         return turns_s + steps.gaps * steps.decode_seconds(residents)
 
     def _slowest(self, steps: Steps, rhythm: Rhythm) -> float:
-        """99th percentile of the steps a decoding request is in."""
-        if rhythm.mixed_share < 0.01:
-            return rhythm.decode_s
+        """99th percentile of the steps a decoding request is in, where some carry prefill."""
         prompt, room = self.demand.computed_tokens, steps.room(rhythm.beside)
         prompts = max(1, poisson_quantile(rhythm.arrivals, 0.99)) if prompt < room else 1
         return steps.mixed_seconds(rhythm.beside, min(room, prompt * prompts))

@@ -21,6 +21,8 @@ from scheduler_reader.performance.kernels import Collectives, Experts, Gemm
 
 # Of the prompts in a step: tokens to compute, tokens before them.
 Chunks = Sequence[tuple[float, float]]
+# Seconds of a step by what binds them: memory, compute, communication, host.
+Times = tuple[float, float, float, float]
 
 
 class StepParts(NamedTuple):
@@ -59,6 +61,28 @@ class AttentionCost(NamedTuple):
     prefill_pair_s: float
     prefill_token_s: float
     prefill_cached_s: float
+
+    def seconds(
+        self, seqs: float, context: float, queries: float, chunks: Chunks, copies: float
+    ) -> tuple[float, float]:
+        """Of decode, and of causal prefill: a token attends to its depth and half of its chunk."""
+        window, fixed_s, sequence_s, token_s, query_s, _, started_s, pair_s, own_s, back_s = self
+        decode_s = prefill_s = 0.0
+        if seqs > 0:
+            if window is not None and context > seqs * window:
+                context = seqs * window
+            checked_s = queries * query_s
+            each_s = checked_s if checked_s > token_s else token_s
+            decode_s = fixed_s + seqs * sequence_s + context * each_s
+        if chunks:
+            for tokens, depth in chunks:
+                back, cached = depth + tokens / 2, depth
+                if window is not None:
+                    back, cached = min(back, window), min(depth, window)
+                prefill_s += tokens * (back * pair_s + own_s)
+                prefill_s += cached * back_s
+            prefill_s = started_s + copies * prefill_s
+        return decode_s, prefill_s
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,8 +156,8 @@ class StepModel:
         prefill_chunks: Chunks = (),
         copies: float = 1.0,
     ) -> float:
-        """Seconds of a step: see `step_parts`."""
-        memory, compute, communication, host = self._times(
+        """Seconds of a step: see `times`."""
+        memory, compute, communication, host = self.times(
             decode_seqs, decode_context_tokens, prefill_chunks, copies
         )
         return memory + compute + communication + host
@@ -145,6 +169,16 @@ class StepModel:
         prefill_chunks: Chunks = (),
         copies: float = 1.0,
     ) -> StepParts:
+        """The same as `times`, with names."""
+        return StepParts(*self.times(decode_seqs, decode_context_tokens, prefill_chunks, copies))
+
+    def times(
+        self,
+        decode_seqs: float,
+        decode_context_tokens: float,
+        prefill_chunks: Chunks = (),
+        copies: float = 1.0,
+    ) -> Times:
         """Seconds of a step that decodes each of `decode_seqs` sequences, whose contexts sum to
         `decode_context_tokens`, and computes `prefill_chunks` (tokens, depth), each `copies` times.
 
@@ -152,13 +186,9 @@ class StepModel:
         a partial prompt included (vLLM V1, v1/worker/gpu_model_runner.py, logits_indices).  An empty
         step takes no time.
         """
-        return StepParts(*self._times(decode_seqs, decode_context_tokens, prefill_chunks, copies))
-
-    def _times(
-        self, decode_seqs: float, decode_context_tokens: float, given: Chunks, copies: float
-    ) -> tuple[float, float, float, float]:
         # Thousands of calls a diagnosis: a division, a list or a call that changes nothing is left out.
         spec, host, unit, queries = self.speculation, self.host, self.token_unit, 1.0
+        given = prefill_chunks
         if unit != 1.0:
             decode_context_tokens *= unit
             given = [(tokens * unit, depth * unit) for tokens, depth in given]
@@ -192,10 +222,9 @@ class StepModel:
         memory += reading_s
         compute += output_s - reading_s
         for cost in self.attention:
-            if seqs > 0:
-                memory += _decode_attention(cost, seqs, context, queries)
-            if chunks:
-                compute += cost.prefill_fixed_s + copies * _prefill_attention(cost, chunks)
+            decode_s, prefill_s = cost.seconds(seqs, context, queries, chunks, copies)
+            memory += decode_s
+            compute += prefill_s
         host_s = host.step_s + (seqs + prompts) * host.sequence_s
         # The host launches each kernel: without CUDA graphs, or beyond the largest one.
         if self.is_eager or (self.capture_sizes and tokens > self.capture_sizes[-1]):
@@ -203,7 +232,8 @@ class StepModel:
             if launches > 0:
                 host_s += launches
         scale = self.kernel_scale
-        memory, compute, communication = memory * scale, compute * scale, communication * scale
+        if scale != 1.0:
+            memory, compute, communication = memory * scale, compute * scale, communication * scale
         if spec is not None:
             host_s += spec.step_s
             passes = drafted(spec, decode_seqs, decode_context_tokens, given, copies)
@@ -212,7 +242,9 @@ class StepModel:
                 for own, more in zip((memory, compute, communication, host_s), passes, strict=True)
             )
         scale = self.scale
-        return memory * scale, compute * scale, communication * scale, host_s * scale
+        if scale != 1.0:
+            return memory * scale, compute * scale, communication * scale, host_s * scale
+        return memory, compute, communication, host_s
 
     def bandwidth_floor_s(self, context_tokens: float) -> float:
         """Seconds to read the weights of one decode step and `context_tokens` of KV cache once, at
@@ -253,26 +285,3 @@ class StepModel:
         key = tokens if self.speculation is None else (tokens, alike)
         known = self._by_tokens[key] = memory, seconds - memory, communication
         return known
-
-
-def _decode_attention(
-    cost: AttentionCost, seqs: float, context_tokens: float, queries: float
-) -> float:
-    if cost.window is not None:
-        context_tokens = min(context_tokens, seqs * cost.window)
-    token_s, pairs_s = cost.decode_token_s, queries * cost.decode_pair_s
-    read_s = context_tokens * (pairs_s if pairs_s > token_s else token_s)
-    return cost.decode_fixed_s + seqs * cost.decode_sequence_s + read_s
-
-
-def _prefill_attention(cost: AttentionCost, chunks: Chunks) -> float:
-    """Causal attention of the chunks: a token attends to its depth and half of its chunk."""
-    window, seconds = cost.window, 0.0
-    pair_s, token_s, cached_s = cost.prefill_pair_s, cost.prefill_token_s, cost.prefill_cached_s
-    for tokens, depth in chunks:
-        back, cached = depth + tokens / 2, depth
-        if window is not None:
-            back, cached = min(back, window), min(depth, window)
-        seconds += tokens * (back * pair_s + token_s)
-        seconds += cached * cached_s
-    return seconds

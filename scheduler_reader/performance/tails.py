@@ -30,15 +30,15 @@ class WaitingTime(NamedTuple):
 
     def share_within(self, seconds: float) -> float:
         """The share of requests that wait at most `seconds`."""
-        if self.burst_high > self.burst_low:
-            burst = (seconds - self.burst_low) / (self.burst_high - self.burst_low)
-        else:
-            burst = 1.0 if seconds >= self.burst_high else 0.0
-        if seconds < self.shift:
-            steady = 0.0
-        else:
-            steady = 1 - exp(-(seconds - self.shift) / self.scale) if self.scale > 0 else 1.0
-        return self.burst_share * min(max(burst, 0.0), 1.0) + (1 - self.burst_share) * steady
+        burst_share, low, high, shift, scale = self  # unpacked: `quantile` asks a hundred times
+        steady = burst = 0.0
+        if seconds >= shift:
+            steady = 1 - exp(-(seconds - shift) / scale) if scale > 0 else 1.0
+        if seconds >= high:
+            burst = 1.0
+        elif seconds > low:
+            burst = (seconds - low) / (high - low)
+        return burst_share * burst + (1 - burst_share) * steady
 
     def quantile(self, share: float) -> float:
         """The wait that `share` of the requests do not exceed (bisection)."""
