@@ -11,10 +11,12 @@ from pathlib import Path
 
 import yaml
 from pages.accuracy import OTHERWISE, accuracy_page, scatter
+from pages.draft_effects import draft_section, published_effects
 from pages.predictions import predicted_cases
 
 ROOT = Path(__file__).resolve().parent.parent
 RUNS = ROOT / "tests" / "performance" / "published_runs.yaml"
+DRAFTS = ROOT / "tests" / "performance" / "published_drafts.yaml"
 DOCS = ROOT / "docs"
 UNSTATED = "nvidia-gap"  # the source that states neither arguments nor lengths
 
@@ -27,7 +29,8 @@ def main() -> None:
         name: predicted_cases({"series": [{**one, **changed} for one in unstated]})
         for name, changed in OTHERWISE.items()
     }
-    page = accuracy_page(cases, document["misses"], otherwise)
+    effects = published_effects(yaml.safe_load(DRAFTS.read_text(encoding="utf-8")))
+    page = accuracy_page(cases, document["misses"], otherwise, draft_section(effects))
     (DOCS / "accuracy.md").write_text(page, encoding="utf-8")
     (DOCS / "accuracy.svg").write_text(scatter(cases), encoding="utf-8")
 

@@ -28,7 +28,7 @@ class Speculation(NamedTuple):
     proposed: float
     acceptance: Spread
     draft: StepModel | None
-    step_s: float
+    step_s: Spread
     draft_s: Spread
     routing: Spread
     is_stated: bool = False  # the workload states the acceptance
@@ -46,14 +46,20 @@ class Speculation(NamedTuple):
 
     def at(self, end: Literal["slow", "fast"]) -> Speculation:
         """One end of all that is known of drafts: the fewest tokens, the most experts and the
-        longest passes together, or the other way round.
+        most time of the host together, or the other way round.
         """
-        if end == "slow":
-            ends = self.acceptance.low, self.routing.high, self.draft_s.high
-        else:
-            ends = self.acceptance.high, self.routing.low, self.draft_s.low
-        acceptance, routing, draft_s = (Spread.exact(value) for value in ends)
-        return self._replace(acceptance=acceptance, routing=routing, draft_s=draft_s)
+        is_slow, tokens = end == "slow", self.acceptance
+        costs = (
+            Spread.exact(cost.high if is_slow else cost.low)
+            for cost in (self.step_s, self.draft_s, self.routing)
+        )
+        step_s, draft_s, routing = costs
+        return self._replace(
+            acceptance=Spread.exact(tokens.low if is_slow else tokens.high),
+            step_s=step_s,
+            draft_s=draft_s,
+            routing=routing,
+        )
 
 
 def drafted(

@@ -40,7 +40,7 @@ class Drafting(NamedTuple):
     acceptance: Spread
     facts: ModelFacts | None
     joins: Product | None
-    step_s: float
+    step_s: Spread
     draft_s: Spread
     routing: Spread
     stops_async: bool  # without drafts the engine would schedule asynchronously
@@ -73,7 +73,7 @@ def drafting(engine: ResolvedEngine, model: ModelFacts) -> Drafting | Unknown | 
         acceptance=_acceptance(engine, rates, int(drafts), proposes),
         facts=facts,
         joins=_joins(entry["inputs"], model.hidden_size) if entry["inputs"] else None,
-        step_s=host["step_us"] * 1e-6,
+        step_s=spread(host["step_us"]).scaled(1e-6),
         draft_s=spread(host["draft_us"]).scaled(1e-6),
         routing=spread(table["routing"]["tokens"]),
         stops_async=_stops_async(engine, entry.get("stops_async_scheduling")),

@@ -235,7 +235,7 @@ class StepModel:
         if scale != 1.0:
             memory, compute, communication = memory * scale, compute * scale, communication * scale
         if spec is not None:
-            host_s += spec.step_s
+            host_s += spec.step_s.best
             passes = drafted(spec, decode_seqs, decode_context_tokens, given, copies)
             memory, compute, communication, host_s = (
                 own + more

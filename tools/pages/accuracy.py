@@ -53,8 +53,11 @@ def accuracy_page(
     cases: Sequence[Case],
     notes: Iterable[str],
     otherwise: Mapping[str, Sequence[Case]] | None = None,
+    drafts: Iterable[str] = (),
 ) -> str:
-    """The page; `otherwise`: runs whose arguments and lengths are not stated, predicted with several."""
+    """The page; `otherwise`: runs whose arguments and lengths are not stated, predicted with several;
+    `drafts`: what is said of speculative decoding.
+    """
     names = list(dict.fromkeys(case.series for case in cases))
     by_ranks = {
         (name, ranks): [c for c in cases if (c.series, c.tensor) == (name, ranks)]
@@ -80,6 +83,7 @@ def accuracy_page(
         *_protocols(cases, otherwise or {}),
         *_outdone(slower),
         *_waves([case for case in cases if case.waves is not None]),
+        *drafts,
         *sections,
     )
 
