@@ -18,6 +18,13 @@ from scheduler_reader.knowledge.gpus import Gpu
 REFERENCE = "h100-sxm"
 
 
+class FitError(NamedTuple):
+    """How far a fit is from what it was fitted to, relative: the median, and nine in ten."""
+
+    median: float
+    p90: float
+
+
 class GemmFit(NamedTuple):
     """One GEMM kernel family: `t0 + (compute^p + memory^p)^(1/p) + quantization`."""
 
@@ -26,21 +33,21 @@ class GemmFit(NamedTuple):
     eff_memory: float
     p: float
     quantize_bytes: float
-    error: Mapping[str, float]
+    error: FitError
 
 
 class DecodeAttentionFit(NamedTuple):
     t0_us: float
     eff_memory: float
     per_sequence_head_us: float
-    error: Mapping[str, float]
+    error: FitError
 
 
 class PrefillAttentionFit(NamedTuple):
     t0_us: float
     eff_compute: float
     eff_memory: float
-    error: Mapping[str, float]
+    error: FitError
 
 
 class AllReduceFit(NamedTuple):
@@ -48,7 +55,7 @@ class AllReduceFit(NamedTuple):
     knee_bytes: float
     slope1_bytes_per_s: float
     slope2_bytes_per_s: float
-    error: Mapping[str, float]
+    error: FitError
 
 
 class MoeFit(NamedTuple):
@@ -57,7 +64,7 @@ class MoeFit(NamedTuple):
     eff_memory: float
     p: float
     per_expert_us: float
-    error: Mapping[str, float]
+    error: FitError
 
 
 class Efficiency(NamedTuple):
@@ -98,8 +105,8 @@ def _load(path: str) -> Efficiency:
             decode_attention=_table(DecodeAttentionFit, document["decode_attention"]),
             prefill_attention=_table(PrefillAttentionFit, document["prefill_attention"]),
             all_reduce={
-                mode: {int(ranks): AllReduceFit(**fit) for ranks, fit in fits.items()}
-                for mode, fits in document["all_reduce"].items()
+                mode: {int(ranks): _fit(AllReduceFit, row) for ranks, row in rows.items()}
+                for mode, rows in document["all_reduce"].items()
             },
             moe=_table(MoeFit, document["moe"]),
             expert_parallel_imbalance=document["expert_parallel_imbalance"],
@@ -115,4 +122,8 @@ def _load(path: str) -> Efficiency:
 
 
 def _table(fit: Any, rows: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
-    return {name: fit(**row) for name, row in rows.items()}
+    return {name: _fit(fit, row) for name, row in rows.items()}
+
+
+def _fit(fit: Any, row: Mapping[str, Any]) -> Any:
+    return fit(**{**row, "error": FitError(**row["error"])})

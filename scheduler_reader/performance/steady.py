@@ -8,6 +8,7 @@ equal length stay in step with each other.
 
 from __future__ import annotations
 
+from functools import lru_cache
 from math import fsum, inf, log
 from typing import NamedTuple
 
@@ -54,6 +55,7 @@ class Replica(NamedTuple):
         """Its steps; build them once for many questions."""
         return Steps(self.step, self.limits, self.demand)
 
+    @lru_cache(maxsize=128)  # noqa: B019 - few: a budget is tried as a limit, then as a change
     def flow(self, residents: float) -> OperatingPoint:
         """The steady state with `residents` requests always in the running queue (closed loop)."""
         steps = self.steps
