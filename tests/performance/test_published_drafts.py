@@ -41,5 +41,5 @@ def test_nothing_is_asserted_of_a_mixture_whose_range_crosses_one(effects):
 def test_the_section_names_every_run(effects):
     *_, rows = draft_section(effects)
     assert rows.count("\n") == len(effects) + 1
-    assert "| gpt-oss-120b | eagle3 | 3 | 64 | 1.44 |" in rows
-    assert "| Llama-3.1-8B-Instruct\\* | eagle | 2 | 1 | 1.62 |" in rows
+    assert "| gpt-oss-120b | 1 x h100-sxm | eagle3 | 3 | 64 | 1.44 |" in rows
+    assert "| Llama-3.1-8B-Instruct\\* | 1 x h100-sxm | eagle | 2 | 1 | 1.62 |" in rows

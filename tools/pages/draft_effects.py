@@ -19,7 +19,7 @@ SECTION = """\
 Tokens a second with drafts over those without, of steps that only decode, with the acceptance that the source states (else
 as published for the method). The range is that of what is known of drafts: acceptance where it is not stated, experts that the
 tokens of a sequence share, the host's time of a draft. SGLang's runs are predicted as vLLM's. Rows with a star were seen by the
-host's times; to the mixtures of experts nothing was fitted."""
+host's times; to the mixtures of experts nothing was fitted.  `tests/performance/published_drafts.yaml` has the sources."""
 
 
 class Effect(NamedTuple):
@@ -27,6 +27,7 @@ class Effect(NamedTuple):
 
     source: str
     model: str
+    cards: str
     method: str
     drafts: int
     running: int
@@ -46,10 +47,21 @@ def draft_section(effects: Sequence[Effect]) -> Iterator[str]:
     """The section of the page."""
     yield "## Speculative decoding"
     yield SECTION
-    head = ("model", "method", "drafts", "running", "measured", "predicted", "range", "source")
+    head = (
+        "model",
+        "on",
+        "method",
+        "drafts",
+        "running",
+        "measured",
+        "predicted",
+        "range",
+        "source",
+    )
     rows = [
         (
             one.model + ("\\*" if one.is_fitted else ""),
+            one.cards,
             one.method,
             str(one.drafts),
             str(one.running),
@@ -77,6 +89,7 @@ def _effect(series: Mapping[str, Any], run: Sequence[Any]) -> Effect:
     return Effect(
         series["source"],
         series["model"].rsplit("/", 1)[-1],
+        f"{series['tensor']} x {series['gpu']}",
         series["method"],
         drafts,
         running,
