@@ -143,7 +143,7 @@ def check(parsed: ParsedEngine, request: Request) -> Checked:
         estimate=lambda: (
             predicted(engine, sources.capacity, request)
             if is_judged
-            else expected_performance(engine, sources.capacity, workload, request.slo)
+            else expected_performance(engine, sources.capacity, workload, request.slo, sources.step)
         ),
         find_bottleneck=lambda: find_bottleneck(
             engine,
@@ -151,6 +151,7 @@ def check(parsed: ParsedEngine, request: Request) -> Checked:
             workload,
             request.slo,
             base=None if is_judged else sources.performance,
+            step=sources.step,
         ),
         workload=workload,
         slo=request.slo,

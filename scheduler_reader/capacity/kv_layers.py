@@ -96,8 +96,9 @@ def cut_groups(
         return ()
     if not keeps_windows:
         layers = promoted(layers)
-    if len({layer._replace(page_bytes=0, is_latent=False) for layer in layers.values()}) == 1:
-        is_mixed = len({layer.page_bytes for layer in layers.values()}) > 1
+    unlike = set(layers.values())
+    if len({layer._replace(page_bytes=0, is_latent=False) for layer in unlike}) == 1:
+        is_mixed = len({layer.page_bytes for layer in unlike}) > 1
         if is_mixed and not value_at("pages_of_two_sizes_in_one_group", release):
             raise KvLayoutError(_two_sizes(layers, release))
         return (_group(layers, list(layers)),)

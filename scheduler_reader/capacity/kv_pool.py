@@ -21,10 +21,13 @@ class KvLayout(NamedTuple):
 
     groups: tuple[KvGroup, ...]
     layers: tuple[KvLayer, ...]
+    block_bytes: float
 
-    @property
-    def block_bytes(self) -> float:
-        return max((group.page_bytes for group in self.groups), default=0.0)
+    @classmethod
+    def of(cls, groups: tuple[KvGroup, ...], layers: tuple[KvLayer, ...]) -> KvLayout:
+        """The layout of these groups; a search for a length asks for its blocks many times."""
+        block_bytes = max((group.page_bytes for group in groups), default=0.0)
+        return cls(groups, layers, block_bytes)
 
     @property
     def block_size(self) -> int:
@@ -73,7 +76,7 @@ def worker_layouts(
         groups = cut_groups(every, release, keeps_windows=keeps_windows)
         own = [tuple(group.on_stage(held) for group in groups) for held in workers]
     return tuple(
-        KvLayout(groups, tuple(held.values())) for groups, held in zip(own, workers, strict=True)
+        KvLayout.of(groups, tuple(held.values())) for groups, held in zip(own, workers, strict=True)
     )
 
 
@@ -165,7 +168,7 @@ class KvPool(NamedTuple):
             KvGroup(dict(chain.from_iterable(p.layers.items() for p in parts)), parts[0].first)
             for parts in zip(*(layout.groups for layout in self.layouts), strict=True)
         )
-        return KvLayout(groups, tuple(chain.from_iterable(la.layers for la in self.layouts)))
+        return KvLayout.of(groups, tuple(chain.from_iterable(la.layers for la in self.layouts)))
 
     def _rooms(self) -> list[float]:
         """Bytes the check finds on each worker: without the null block from 0.29.0 on."""

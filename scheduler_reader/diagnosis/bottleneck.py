@@ -27,6 +27,7 @@ from scheduler_reader.diagnosis.verdict import Bottleneck, Confidence, Kind, Lif
 from scheduler_reader.performance import operating_estimate
 from scheduler_reader.performance.build import build_step_model
 from scheduler_reader.performance.estimate import PerformanceEstimate, StepShares
+from scheduler_reader.performance.step import StepModel
 from scheduler_reader.resolve.engine import ResolvedEngine
 from scheduler_reader.value import Known, Origin, Unknown, Value
 from scheduler_reader.workload import Slo, Workload
@@ -51,6 +52,7 @@ def find_bottleneck(
     *,
     evaluate: Evaluate | None = None,
     base: Value[PerformanceEstimate] | None = None,
+    step: Value[StepModel] | None = None,
     simulator: Simulator | None = None,
 ) -> Value[Bottleneck]:
     """The bottleneck under this workload, or why it cannot be told.
@@ -59,15 +61,15 @@ def find_bottleneck(
     the engine sustains: then that limit is the bottleneck.
 
     `evaluate` finds the performance of a changed engine: None for the closed form, or a simulator.
-    `base` is what it finds for the engine as it is, where that is known already.  With `simulator`
-    the best lift of each default is run, and the gains are those of the runs.
+    `base` is what it finds for the engine as it is and `step` its step model, where they are known
+    already.  With `simulator` the best lift of each default is run, and the gains are those of the runs.
     """
     if plan.starts is False:
         sentences = evidence.does_not_start(engine, plan)
         verdict = Bottleneck("paged_attention", "hbm_capacity", "high", sentences, ())
         return Known(verdict, ORIGIN)
     if evaluate is None:  # a lifted limit changes which steps are made, not what they take
-        evaluate = partial(operating_estimate, step=build_step_model(engine))
+        evaluate = partial(operating_estimate, step=step or build_step_model(engine))
     base = base or evaluate(engine, plan, workload, slo)
     if isinstance(base, Unknown):
         return base

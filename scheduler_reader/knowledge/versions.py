@@ -20,7 +20,7 @@ class Release(NamedTuple):
 
     @property
     def version(self) -> Version:
-        return Version(self.name)
+        return parsed(self.name)
 
     @property
     def position(self) -> int:
@@ -29,7 +29,18 @@ class Release(NamedTuple):
 
     def within(self, first: str, last: str) -> bool:
         """Whether this release lies in the inclusive range first – last."""
-        return Version(first) <= self.version <= Version(last)
+        return _is_within(self.name, first, last)
+
+
+@cache
+def parsed(name: str) -> Version:
+    """A version by its name, parsed once."""
+    return Version(name)
+
+
+@cache
+def _is_within(name: str, first: str, last: str) -> bool:
+    return parsed(first) <= parsed(name) <= parsed(last)
 
 
 @cache

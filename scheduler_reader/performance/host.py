@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import cache
 from typing import Any, NamedTuple
 
 from scheduler_reader.data import documents
@@ -29,19 +30,25 @@ class HostOverhead(NamedTuple):
 
 def host_overhead(release: Release, is_async: bool, launch_layer_s: float) -> HostOverhead:
     """The overheads measured nearest to `release`, with or without asynchronous scheduling."""
+    entry = _overheads(release, is_async)
+    return HostOverhead(
+        layer_s=entry["layer_us"] * 1e-6,
+        step_s=entry["step_us"] * 1e-6,
+        sequence_s=entry["sequence_us"] * 1e-6,
+        launch_layer_s=launch_layer_s,
+    )
+
+
+@cache
+def _overheads(release: Release, is_async: bool) -> Mapping[str, Any]:
     from packaging.specifiers import SpecifierSet
 
-    document = _document()
-    for entry in document["overheads"]:
+    for entry in _document()["overheads"]:
         wanted = entry.get("async_scheduling")
         fits = wanted is None or wanted == is_async
         if fits and SpecifierSet(entry["versions"]).contains(release.version, prereleases=True):
-            return HostOverhead(
-                layer_s=entry["layer_us"] * 1e-6,
-                step_s=entry["step_us"] * 1e-6,
-                sequence_s=entry["sequence_us"] * 1e-6,
-                launch_layer_s=launch_layer_s,
-            )
+            overheads: Mapping[str, Any] = entry
+            return overheads
     raise DataError(f"compat_matrix/host.yaml: overheads has no entry for vLLM {release.name}")
 
 

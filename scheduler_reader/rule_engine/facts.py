@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from packaging.version import Version
-
 from scheduler_reader.capacity.plan import CapacityPlan
 from scheduler_reader.diagnosis.verdict import Bottleneck
+from scheduler_reader.knowledge.versions import parsed
 from scheduler_reader.performance.estimate import PerformanceEstimate
 from scheduler_reader.policy import Policy
 from scheduler_reader.resolve.engine import ResolvedEngine
@@ -96,7 +95,7 @@ class Facts:
 
     def since(self, version: str) -> bool:
         """Whether the release is this one or a later one."""
-        return Version(self.value("vllm_version")) >= Version(version)
+        return parsed(self.value("vllm_version")) >= parsed(version)
 
     def policy(self, name: str) -> Any:
         """A threshold that the user states; None where he states none."""

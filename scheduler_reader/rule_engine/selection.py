@@ -20,6 +20,8 @@ class Selection(NamedTuple):
 
     def of(self, rules: Iterable[CompiledRule]) -> tuple[CompiledRule, ...]:
         """The rules that are wanted, in their order."""
+        if not (self.select or self.ignore):
+            return tuple(rules)
         return tuple(rule for rule in rules if self.wants(rule.rule.code))
 
     def wants(self, code: str) -> bool:
