@@ -210,11 +210,16 @@ def _keeps_in_step(load: Workload) -> bool:
     return is_crowd and load.trace is None and load.output_tokens.constant is not None
 
 
-def workload_assumption(stated: Workload | None) -> tuple[str, ...]:
-    """What is taken for granted where nobody states a workload, or states one length for all outputs."""
+def workload_assumption(
+    stated: Workload | None, requests: int = DEFAULT_WORKLOAD.num_requests
+) -> tuple[str, ...]:
+    """What is taken for granted where nobody states a workload, or states one length for all outputs.
+
+    `requests` is how many of the assumed workload are run.
+    """
     if stated is not None:
         return (IN_STEP,) if _keeps_in_step(stated) else ()
     return (
-        "workload: closed loop, 64 concurrent, burst start, 640 requests, input 820-1,024 and "
+        f"workload: closed loop, 64 concurrent, burst start, {requests:,} requests, input 820-1,024 and "
         "output 205-256 tokens, no shared prefix (nobody states one: --workload, --isl, --osl)",
     )

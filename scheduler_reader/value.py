@@ -84,8 +84,3 @@ def derive(
             return value
         arguments.append(value.value)
     return Known(function(*arguments), Origin("derived", detail))
-
-
-def is_unknown(value: object) -> bool:
-    """Whether a value (or a nested setting value) is `Unknown`."""
-    return isinstance(value, Unknown)

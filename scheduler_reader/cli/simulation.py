@@ -52,7 +52,7 @@ def simulated(parsed: ParsedEngine, wanted: Wanted, session: Session) -> Simulat
         )
     watch = partial(session.watch, setup.value.workload.num_requests)
     result = study(setup.value, wanted.slo, wanted.modes, watch, lambda: session.is_stopped)
-    assumptions = engine.assumptions + workload_assumption(wanted.workload)
+    assumptions = engine.assumptions + workload_assumption(wanted.workload, workload.num_requests)
     return Simulated(_title(engine), assumptions, result)
 
 

@@ -64,8 +64,8 @@ def saturated(situation: Situation) -> tuple[str, ...]:
     base, rate = situation.base, situation.workload.rate or 0.0
     capacity = base.capacity_requests_per_s or 0.0
     return (
-        f"{rate:,.4g} requests/s are offered, the engine sustains {capacity:,.4g}: the queue grows "
-        f"by {rate - capacity:,.3g} requests a second for as long as the load lasts, so no latency "
+        f"{figure(rate)} requests/s are offered, the engine sustains {figure(capacity)}: the queue grows "
+        f"by {figure(rate - capacity)} requests a second for as long as the load lasts, so no latency "
         "tail is given",
     )
 
@@ -166,5 +166,11 @@ def _other(situation: Situation, lift: Lift) -> str:
 
 def _change(gain: Gain) -> str:
     words = METRIC_WORDS[gain.metric]
-    much = f"{gain.gain:+.0%}" if gain.gain < 2 else f"{1 + gain.gain:.0f} times as much"
-    return f"{gain.after:,.4g} instead of {gain.before:,.4g} {words} ({much})"
+    ratio = gain.after / gain.before if gain.before else 1 + gain.gain
+    much = f"{ratio - 1:+.0%}" if ratio < 3 else f"{ratio:.0f} times as much"
+    return f"{figure(gain.after)} instead of {figure(gain.before)} {words} ({much})"
+
+
+def figure(value: float) -> str:
+    """A measured or predicted figure with three digits, and no more of them than are whole."""
+    return f"{value:,.0f}" if abs(value) >= 999.5 else f"{value:,.3g}"

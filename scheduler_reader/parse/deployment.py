@@ -17,9 +17,6 @@ ProbeKind = Literal["startup", "liveness", "readiness"]
 class Probe(NamedTuple):
     """A probe that keeps failing ends the container (startup, liveness) or its traffic."""
 
-    initial_delay_s: Value[float]
-    period_s: Value[float]
-    failure_threshold: Value[int]
     seconds_until_failed: Value[float]  # from the start of the container, if it never answers
     port: Value[int] | None = None  # asked for; None: not told, or perhaps another container's
 

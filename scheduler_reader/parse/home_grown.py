@@ -44,7 +44,6 @@ COMMAND_KEYS = re.compile(
 )
 MODEL = re.compile(r"(?:hf://)?([\w.-]+/[\w.-]+)|(/[\w./-]+)")
 ENV_KEYS = ("env", "extraEnv", "envVars", "environment")
-SURROUNDINGS = frozenset({"host", "port", "model"})  # as likely the Service's as vLLM's
 
 
 @dataclass(frozen=True, slots=True)

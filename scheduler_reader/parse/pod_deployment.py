@@ -143,7 +143,7 @@ def _probes(
             lambda start, every, times: float(start + every * times), delay, period, failures
         )
         port = _port(node, container, file) if is_alone else None
-        yield kind, Probe(derive(float, delay), derive(float, period), failures, total, port)
+        yield kind, Probe(total, port)
 
 
 def _port(probe: yaml.Node, container: yaml.Node, file: InputFile) -> Value[int] | None:

@@ -45,7 +45,6 @@ class _Word:
 
     start: int
     fragments: list[Fragment] = field(default_factory=list)
-    has_quotes: bool = False
 
     def add(self, text: str, *, is_quoted: bool = False) -> None:
         last = self.fragments[-1] if self.fragments else None

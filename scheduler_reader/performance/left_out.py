@@ -28,7 +28,7 @@ def left_out(
     link = gpu.nvlink_bytes_per_s or gpu.pcie_bytes_per_s
     is_offloading = bool(setting(engine, "cpu_offload_gb"))
     notes = {
-        f"{gpu.title}: {table.gpu} efficiencies scaled by peaks and bandwidth": table.gpu
+        f"{gpu.title}: the kernel efficiencies of {table.gpu}, scaled by peaks and bandwidth": table.gpu
         != gpu.name,
         f"{stored.rough}": stored.rough is not None,
         "expert layers: rough, their popularity assumed": model.is_moe,

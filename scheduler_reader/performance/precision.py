@@ -52,7 +52,10 @@ def weight_format(gpu: Gpu, quantization: Quantization | None, method: str | Non
     if activation_bits == 4 and _supports(gpu, "fp4", gpu.flops_per_s):
         return WeightFormat("fp8", "fp4", weight_bytes, "fp4 products, with fp8 efficiencies")
     return WeightFormat(
-        "bfloat16", "bfloat16", weight_bytes, f"{bits:g}-bit weights, with bfloat16 efficiencies"
+        "bfloat16",
+        "bfloat16",
+        weight_bytes,
+        f"{bits:g}-bit weights, with the kernel efficiencies of bfloat16",
     )
 
 

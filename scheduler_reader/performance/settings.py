@@ -80,8 +80,3 @@ def scheduler_limits(engine: ResolvedEngine) -> Value[SchedulerLimits]:
 
 def _refused(name: str, value: int) -> Unknown:
     return Unknown(f"{name} is {value}: vLLM refuses what is below 1")
-
-
-def _unserviceable(name: str, value: int) -> Unknown:
-    """Releases up to 0.11.0 take such sizes; no request is ever scheduled."""
-    return Unknown(f"{name} is {value}: nothing can be served below 1")

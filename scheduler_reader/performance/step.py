@@ -34,13 +34,6 @@ class StepParts(NamedTuple):
     host: float
 
 
-class PrefillChunk(NamedTuple):
-    """A slice of a prompt: `tokens` to compute after `depth` tokens that are already cached."""
-
-    tokens: float
-    depth: float
-
-
 class AttentionCost(NamedTuple):
     """Attention of `layers` equal layers, all layers together.  Seconds by unit.
 

@@ -1,0 +1,1 @@
+"""What was found, for people and for machines: texts, pages and JSON of what the stages hand over."""

@@ -16,7 +16,7 @@ from scheduler_reader.diagnosis.verdict import Bottleneck, Default, Kind
 from scheduler_reader.knowledge.gpus import GIB
 from scheduler_reader.report.plain import plain
 from scheduler_reader.rule_engine.finding import Finding
-from scheduler_reader.value import Unknown
+from scheduler_reader.value import Origin, Unknown
 from scheduler_reader.workload import Lengths, Workload
 
 DEFAULTS: dict[Default, str] = {
@@ -40,6 +40,20 @@ KINDS: dict[Kind, str] = {
     "saturated": "more requests are offered than the engine can serve",
     "not_scheduler": "no setting of the engine explains what was observed",
     "none": "nothing in particular limits it",
+}
+
+METRICS = {
+    "num_blocks": "KV blocks",
+    "max_concurrency": "concurrency at full length",
+    "largest_max_model_len": "largest max_model_len",
+    "memory_budget_gib": "memory budget GiB",
+    "activation_gib": "activations GiB",
+    "cuda_graph_gib": "CUDA graphs GiB",
+    "kv_cache_gib": "KV cache GiB",
+    "running": "requests running",
+    "waiting": "requests waiting",
+    "preemptions_per_request": "preemptions a request",
+    "tail_p99_ms": "TTFT and ITL p99",
 }
 
 VISIBLE = 0.01  # a smaller relative change is not worth a line
@@ -79,7 +93,13 @@ def duration(ms: float) -> str:
 
 def percent(share: float) -> str:
     """A relative change with its sign: `+0.4%`, `+38%`."""
-    return f"{share:+.0%}" if abs(share) >= 0.1 else f"{share:+.1%}"
+    digits = 0 if abs(share) >= 0.1 else 1
+    return f"{round(share, 2 + digits) + 0.0:+.{digits}%}"  # + 0.0: never -0.0%
+
+
+def relative_change(before: float, after: float) -> str:
+    """How much more or less it is: `+38%`, and `-60%` of a latency that gets shorter."""
+    return percent(after / before - 1) if before else ""
 
 
 def plural(number: int, noun: str) -> str:
@@ -110,8 +130,15 @@ def _command_option(name: str, value: Any) -> str:
 
 
 def remedies(finding: Finding) -> list[str]:
-    """What to do about a finding: the options to set, and what the rule says in words."""
-    return [fix for fix in (", ".join(command_options(finding.fix)), finding.fix_text) if fix]
+    """What to do about a finding: the options to set, and what the rule says in words.
+
+    Only the words where they say what to remove and the options would just say it again.
+    """
+    is_said = finding.fix_text.startswith("Remove ") and not any(
+        value is not None for value in finding.fix.values()
+    )
+    options = "" if is_said else ", ".join(command_options(finding.fix))
+    return [fix for fix in (options, finding.fix_text) if fix]
 
 
 def setting_text(value: Any) -> str:
@@ -128,6 +155,13 @@ def setting_text(value: Any) -> str:
         return f"{value:g}"
     content = plain(value)
     return content if isinstance(content, str) else json.dumps(content)
+
+
+def origin_in(path: str | None, origin: Origin) -> str:
+    """An origin where the file at `path` is named already: `line 12`; any other in full."""
+    if origin.line is None or origin.path != path:
+        return str(origin)
+    return f"line {origin.line}" + (f", {origin.detail}" if origin.detail else "")
 
 
 def workload_text(workload: Workload) -> str:
@@ -166,6 +200,8 @@ def _lengths_text(lengths: Lengths) -> str:
 
 def metric_text(name: str) -> str:
     """A metric's name as people write it: `ttft_ms.p99` → `TTFT p99`, `requests_per_s` → `requests/s`."""
+    if name in METRICS:
+        return METRICS[name]
     words = re.split(r"[_.]", name.replace("_per_s", "/s"))
     known = {"ttft": "TTFT", "itl": "ITL", "tpot": "TPOT", "kv": "KV"}
     return " ".join(known.get(word, word) for word in words if word != "ms")

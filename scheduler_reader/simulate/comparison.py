@@ -52,13 +52,13 @@ def _source(before: ModeRun, after: ModeRun) -> str:
     if before.padding_waste > after.padding_waste:
         padding = f", {before.padding_waste:.0%} of the computed tokens were padding"
     if prefill / saved < NOTHING:
-        return f"all of the engine time {word} a token from decode ({seqs}{padding})"
+        return f"the engine time {word} per token is all decode ({seqs}{padding})"
     if decode / saved < NOTHING:
-        return f"all of the engine time {word} a token from prefill ({seqs}{padding})"
+        return f"the engine time {word} per token is all prefill ({seqs}{padding})"
     share = decode / saved
     return (
-        f"{share:.0%} of the engine time {word} a token from decode and {1 - share:.0%} from "
-        f"prefill ({seqs}{padding})"
+        f"the engine time {word} per token is {share:.0%} decode and {1 - share:.0%} prefill "
+        f"({seqs}{padding})"
     )
 
 

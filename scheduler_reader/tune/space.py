@@ -23,7 +23,6 @@ THRESHOLDS = (512, 1024, 2048, 4096)
 UTILIZATIONS = (0.9, 0.92, 0.95)
 PARTIAL_PREFILLS = (2, 4)
 DRAFT_TOKENS = (1, 2, 3, 4, 5, 7)
-CHUNKED_BUDGET = 2048  # beside chunked prefill where it is off
 DRAFTS = "speculative_config.num_speculative_tokens"
 
 

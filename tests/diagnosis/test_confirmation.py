@@ -82,7 +82,7 @@ def test_the_evidence_says_which_gains_are_of_runs(both):
     assert confirmed.evidence[-1] == (
         f"gains by simulation: max_num_seqs; in closed form: KV blocks, {budget}"
     )
-    assert f"instead of {base.output_tokens_per_s:,.4g} output tokens/s" in confirmed.evidence[1]
+    assert f"instead of {base.output_tokens_per_s:,.0f} output tokens/s" in confirmed.evidence[1]
 
 
 def test_a_limit_whose_run_gains_nothing_is_not_named(both):

@@ -60,7 +60,7 @@ def test_a_set_for_people() -> None:
         "\n"
         "On hardware, as documented\n"
         "       hopper\n"
-        "  lora y\n"
+        "  lora      y\n"
         "\n"
         "documentation  vLLM 0.18.0, docs/features/README.md\n"
     )

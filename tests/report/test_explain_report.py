@@ -77,7 +77,7 @@ def test_a_rule() -> None:
         "  severity  warning, high confidence\n"
         "  effect    risk\n"
         "  vLLM      >=0.8.0\n"
-        "  default   continuous_batching\n"
+        "  about     continuous batching (admission)\n"
         "  when      max_num_seqs > 8\n"
         "  says      {max_num_seqs} requests.\n"
         "  why       They wait.\n"

@@ -106,7 +106,7 @@ def test_terminal_fits_80_columns_and_is_plain_when_piped(ran):
     text = out.getvalue()
     assert "\x1b" not in text
     assert max(map(len, text.splitlines())) <= 80
-    for part in ("static batches", "padding", "goodput", "assumed: something", "▒ prefill"):
+    for part in ("static batches", "padding", "goodput", "Assumed: something", "▒ prefill"):
         assert part in text
     assert re.search(r"continuous\+chunked +[\d,]+ +[\d.]+ m?s", text)
 

@@ -154,7 +154,7 @@ def test_gains_are_listed_with_before_and_after_when_a_limit_binds() -> None:
     ) in report
     assert (
         "  Each limit lifted alone:\n"
-        "    token budget   +66%  ITL p99 92.0 ms → 31.0 ms\n"
+        "    token budget   -66%  ITL p99 92.0 ms → 31.0 ms\n"
         "    KV blocks     +0.0%  ITL p99 92.0 ms → 92.0 ms\n"
     ) in report
 

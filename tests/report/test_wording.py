@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
+import built_assessments as build
 import pytest
 
 from scheduler_reader.privacy import is_secret_name, printable
 from scheduler_reader.report import wording
+from scheduler_reader.value import Origin
 
 
 @pytest.mark.parametrize(
@@ -95,3 +97,23 @@ def test_control_characters_are_taken_out() -> None:
     assert printable("a\x1b]8;;http://x\x1b\\link\x1b]8;;\x1b\\ \x9b1m\tb\x7f\u202e\ud800") == (
         "alink 1m b"
     )
+
+
+def test_a_change_is_that_of_the_figure_and_never_less_than_nothing() -> None:
+    assert wording.relative_change(92.0, 31.0) == "-66%"
+    assert wording.relative_change(406.0, 440.0) == "+8.4%"
+    assert wording.relative_change(406.0, 405.9) == "+0.0%"
+    assert wording.relative_change(0.0, 5.0) == ""
+
+
+def test_what_is_removed_is_said_once() -> None:
+    words = build.finding(fix={"quantization": None}, fix_text="Remove quantization; it is slow.")
+    assert wording.remedies(words) == ["Remove quantization; it is slow."]
+    options = build.finding(fix={"nnodes": None}, fix_text="Keep one of the two places.")
+    assert wording.remedies(options) == ["remove --nnodes", "Keep one of the two places."]
+
+
+def test_an_origin_in_the_file_at_hand_is_a_line() -> None:
+    label = Origin("file", "gke-accelerator", path="pod.yaml", line=49)
+    assert wording.origin_in("pod.yaml", label) == "line 49, gke-accelerator"
+    assert wording.origin_in("other.yaml", label) == "pod.yaml:49 (gke-accelerator)"

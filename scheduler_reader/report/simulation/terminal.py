@@ -51,14 +51,14 @@ def _blocks(simulated: Simulated) -> Iterator[Block]:
         return
     yield from _study_blocks(simulated.study)
     for assumption in simulated.assumptions:
-        yield Paragraph((("assumed: ", "note"), (assumption, "")), hang=2)
+        yield Paragraph((("Assumed: ", "head"), (assumption, "")), hang=2)
 
 
 def _study_blocks(study: Study) -> Iterator[Block]:
     yield Paragraph(((workload_text(study.setup.workload), "dim"),))
     yield BLANK
     head: tuple[Span, ...] = tuple((name, "dim") for name in ("", *HEAD))
-    yield Columns((head, *map(_row, study.runs)), "lrrrrrrl", indent=0, gap=1)
+    yield Columns((head, *map(_row, study.runs)), "lrrrrrrr", indent=0)
     if study.slo.is_set:
         for run in study.runs:
             rate = run.metrics.goodput_requests_per_s

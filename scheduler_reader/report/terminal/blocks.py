@@ -8,9 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
-from typing import Literal, TypeAlias
+from typing import TypeAlias
 
-Style = Literal["", "head", "dim", "good", "error", "warning", "note", "set"]
 Span: TypeAlias = tuple[str, str]
 
 

@@ -21,11 +21,17 @@ HEAD = (
     "KV blocks",
     "fit",
     "full step",
-    "its blocks",
-    "TTFT",
+    "fills",
+    "TTFT mean",
     "ITL p99",
     "tokens/s",
     "goodput/s",
+)
+
+
+LEGEND = (
+    "act.: activations at the peak; fit: requests of this workload whose blocks fit; full step: how "
+    "long a step takes that uses the whole budget for prompts, and the KV blocks that it fills."
 )
 
 
@@ -47,9 +53,11 @@ def _blocks(table: BudgetTable) -> Iterator[Block]:
         f"of {table.block_size}",
         hang=2,
     )
-    rows = [tuple((name, "dim") for name in HEAD)]
-    rows += [tuple((cell, "") for cell in _row(one, table)) for one in table.budgets]
-    yield Columns(tuple(rows), "r" * len(HEAD))
+    shown = len(HEAD) if table.slo.is_set else HEAD.index("goodput/s")
+    rows = [tuple((name, "dim") for name in HEAD[:shown])]
+    rows += [tuple((cell, "") for cell in _row(one, table)[:shown]) for one in table.budgets]
+    yield Columns(tuple(rows), "r" * shown)
+    yield paragraph(LEGEND, hang=2)
     yield paragraph(_answer(table), hang=2)
     if table.budgets[0].tokens > min(BUDGETS):
         yield paragraph(

@@ -63,7 +63,7 @@ def _rule(explanation: RuleExplanation) -> Iterator[Block]:
         ("severity", f"{rule.severity}, {rule.confidence} confidence"),
         ("effect", rule.effect),
         ("vLLM", rule.versions),
-        ("default", rule.default),
+        ("about", wording.DEFAULTS[rule.default]),
         ("when", f"for each of {rule.for_each}: {rule.when}" if rule.for_each else rule.when),
         ("says", rule.message),
         ("why", rule.why),

@@ -23,9 +23,12 @@ def blocks(assessment: Assessment) -> Iterator[Block]:
     place = parsed.origin.place or str(parsed.origin)
     label = f"{place} ({parsed.name})" if parsed.name else place
     yield heading(name, f"  {label}")
+    release, card = (
+        wording.origin_in(parsed.origin.path, o) for o in (engine.release_origin, hardware.origin)
+    )
     yield paragraph(
-        f"vLLM {engine.release.name} ({engine.release_origin}), {engine.engine} engine, "
-        f"{hardware.count} × {hardware.gpu.title} ({hardware.origin})",
+        f"vLLM {engine.release.name} ({release}), {engine.engine} engine, "
+        f"{hardware.count} × {hardware.gpu.title} ({card})",
         hang=2,
     )
     starts, verdict = wording.start_verdict(assessment)

@@ -114,7 +114,9 @@ class Layout:
     def _columns(self, block: Columns) -> Iterator[Text]:
         rows = [[self.text([cell]) for cell in row] for row in block.rows]
         widths = [max(row[i].cell_len for row in rows) for i in range(len(block.align) - 1)]
-        is_tight = block.indent + sum(widths) + block.gap * len(widths) > self.width - LAST_COLUMN
+        last = max(row[-1].cell_len for row in rows) if block.align[-1] == "r" else 0
+        room = self.width - (last or LAST_COLUMN)  # figures on the right are short and never wrap
+        is_tight = block.indent + sum(widths) + block.gap * len(widths) > room
         gap = 1 if is_tight else block.gap
         start = block.indent + sum(widths) + gap * len(widths)
         for row in rows:
@@ -123,6 +125,7 @@ class Layout:
                 padding = " " * (width - cell.cell_len)
                 line.append("" if side == "l" else padding).append_text(cell)
                 line.append((padding if side == "l" else "") + " " * gap)
+            line.append(" " * (last - row[-1].cell_len))
             yield from self._last_column(line, row[-1], start)
 
     def _last_column(self, line: Text, cell: Text, start: int) -> Iterator[Text]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from itertools import groupby
 
 from scheduler_reader.assessment import Assessment
 from scheduler_reader.capacity.plan import CapacityPlan, MemoryTerms, Remedy
@@ -116,9 +117,14 @@ def _requests_text(number: float) -> str:
 def _remedies(remedies: Sequence[Remedy]) -> str:
     """Single changes with which the engine starts, and the longest request it could then serve."""
     parts = []
-    for remedy in remedies:
-        option = " ".join(wording.command_options(remedy.changes))
-        is_length = "max_model_len" in remedy.changes
-        limit = "" if is_length else f" (max_model_len up to {remedy.largest_max_model_len:,})"
-        parts.append(option + limit)
+    for length, alike in groupby(remedies, _length_left):
+        options = [" ".join(wording.command_options(remedy.changes)) for remedy in alike]
+        each = "each with a " if len(options) > 1 else ""
+        limit = "" if length is None else f" ({each}max_model_len up to {length:,})"
+        parts.append(", or ".join(options) + limit)
     return ", or ".join(parts)
+
+
+def _length_left(remedy: Remedy) -> int | None:
+    """The longest request after a change; None where the change is that length."""
+    return None if "max_model_len" in remedy.changes else remedy.largest_max_model_len

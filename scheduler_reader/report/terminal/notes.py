@@ -29,7 +29,7 @@ def evidence_blocks(assessment: Assessment) -> Iterator[Block]:
         if not (reason and reason in sentence) and not sentence.startswith(listed)
     ]
     if gains and gains[0].gain < WORTH_LIFTING:
-        small = ", ".join(f"{lift.limit} {wording.percent(lift.gain)}" for lift in gains)
+        small = ", ".join(f"{lift.limit} {_moves(lift)}" for lift in gains)
         sentences.append(f"lifted alone: {small}")
     if sentences or gains:
         yield BLANK
@@ -41,7 +41,11 @@ def evidence_blocks(assessment: Assessment) -> Iterator[Block]:
 
 def _lift(lift: Lift) -> tuple[Span, ...]:
     change = wording.changes_text({lift.metric: lift.before}, {lift.metric: lift.after})
-    return ((lift.limit, ""), (wording.percent(lift.gain), "head"), (change, ""))
+    return ((lift.limit, ""), (_moves(lift), "head"), (change, ""))
+
+
+def _moves(lift: Lift) -> str:
+    return wording.relative_change(lift.before, lift.after)
 
 
 def limits_blocks(assessment: Assessment) -> Iterator[Block]:

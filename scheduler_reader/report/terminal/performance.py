@@ -99,7 +99,7 @@ def _saturation(estimate: PerformanceEstimate, assessment: Assessment) -> str:
 def _queues(estimate: PerformanceEstimate) -> str:
     """Running and waiting requests, preemptions, and the floor of one stream."""
     parts = [
-        f"{wording.count(round(estimate.running))} running",
+        f"{wording.count(round(estimate.running, int(estimate.running < 10)))} running",
         f"{wording.count(round(estimate.waiting, 1))} waiting",
         f"{wording.count(round(estimate.preemptions_per_request, 2))} preemptions/request",
         f"ITL floor {wording.duration(estimate.floor.itl_ms)} ({estimate.floor.bound})",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
 from scheduler_reader.assessment import Assessment
@@ -20,6 +21,7 @@ ALWAYS = (
     "gpu_memory_utilization",
 )
 LONGEST_VALUE = 16
+CLASS_FIELD = re.compile(r": \w+\.\w+")  # a rule that only says where the default is written
 
 
 def blocks(assessment: Assessment) -> Iterator[Block]:
@@ -82,9 +84,9 @@ def _where_from(setting: Setting, engine: ResolvedEngine) -> str:
 
 def _origin(origin: Origin, engine: ResolvedEngine) -> str:
     """An origin in few words: the head of the report names file and release, the JSON the source."""
-    if origin.line is not None and origin.path == engine.parsed.origin.path:
-        return f"line {origin.line}" + (f" ({origin.detail})" if origin.detail else "")
-    text, release = str(origin).partition(" (vllm/")[0], engine.release.name
+    text = wording.origin_in(engine.parsed.origin.path, origin).partition(" (vllm/")[0]
+    release = engine.release.name
     if text.startswith(f"default of vLLM {release}"):
-        return "default" + text.removeprefix(f"default of vLLM {release}")
+        rule = text.removeprefix(f"default of vLLM {release}")
+        return "default" if CLASS_FIELD.fullmatch(rule) else f"default{rule}"
     return text.removeprefix(f"vLLM {release}: ")

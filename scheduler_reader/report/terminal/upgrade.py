@@ -17,16 +17,6 @@ from scheduler_reader.value import Unknown, Value
 if TYPE_CHECKING:
     from rich.console import Console
 
-METRICS = {
-    "num_blocks": "KV blocks",
-    "kv_cache_tokens": "KV cache tokens",
-    "max_concurrency": "concurrency at full length",
-    "largest_max_model_len": "largest max_model_len",
-    "memory_budget_gib": "memory budget GiB",
-    "activation_gib": "activations GiB",
-    "cuda_graph_gib": "CUDA graphs GiB",
-    "kv_cache_gib": "KV cache GiB",
-}
 MOST_ITEMS = 6  # of a list that stands on one line
 
 
@@ -110,7 +100,7 @@ def _metrics(changes: Mapping[str, Change]) -> Iterator[Block]:
     yield Columns(
         tuple(
             (
-                (_name(name), ""),
+                (wording.metric_text(name), ""),
                 (_number(name, change.before), ""),
                 ("→", "dim"),
                 (_number(name, change.after), "set"),
@@ -189,13 +179,9 @@ def _rewrites(rewrites: Sequence[Rewrite]) -> Iterator[Block]:
 
 def _effect(effect: Mapping[str, Change]) -> str:
     return ", ".join(
-        f"{_name(name)} {_number(name, change.before)} → {_number(name, change.after)}"
+        f"{wording.metric_text(name)} {_number(name, change.before)} → {_number(name, change.after)}"
         for name, change in effect.items()
     )
-
-
-def _name(metric: str) -> str:
-    return METRICS.get(metric) or wording.metric_text(metric)
 
 
 def _number(metric: str, value: float) -> str:

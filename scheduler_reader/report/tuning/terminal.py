@@ -39,13 +39,6 @@ FIGURES = (
 )
 MOST_SHARE = 10.0  # from there on, two values say more
 WORTH_SAYING = 0.005
-NAMES = {
-    "running": "requests running",
-    "waiting": "requests waiting",
-    "preemptions_per_request": "preemptions a request",
-    "max_concurrency": "concurrency at full length",
-    "tail_p99_ms": "TTFT and ITL p99",
-}
 
 
 def render(results: Sequence[Tuned], console: Console) -> None:
@@ -131,7 +124,7 @@ def _why_nothing(tuned: Tuned) -> str:
 def _gain(step: Step) -> list[Span]:
     if step.gain is None:
         return [("  it starts", "good")]
-    name = figure_name(step.gain.metric)
+    name = wording.metric_text(step.gain.metric)
     return [(f"  {name} {_moved(step.gain)}", "good")]
 
 
@@ -154,7 +147,7 @@ def _effect(step: Step, tuned: Tuned) -> str:
         old, new = step.before.figures.get(name), step.after.figures.get(name)
         if new is not None and (old is None or abs(new - old) > 0.005 * abs(old)):
             moved = "" if old is None else f"{wording.metric_value(name, old)} → "
-            parts.append(f"{figure_name(name)} {moved}{wording.metric_value(name, new)}")
+            parts.append(f"{wording.metric_text(name)} {moved}{wording.metric_value(name, new)}")
     return ", ".join(parts)
 
 
@@ -186,12 +179,12 @@ def _total(name: str, tuned: Tuned) -> tuple[Span, ...]:
     old, new = tuned.before.figures.get(name), tuned.after.figures.get(name)
     before = "–" if old is None else _amount(name, old)
     if not tuned.steps:
-        return ((figure_name(name), ""), (before, ""), ("", ""), ("", ""), ("", ""))
+        return ((wording.metric_text(name), ""), (before, ""), ("", ""), ("", ""), ("", ""))
     after = "–" if new is None else _amount(name, new)
     share = wording.percent(new / old - 1) if old and new and new / old < MOST_SHARE else ""
     is_same = before == after or bool(old and new and abs(new / old - 1) < 0.001)
     return (
-        (figure_name(name), ""),
+        (wording.metric_text(name), ""),
         (before, ""),
         ("" if is_same else "→", "dim"),
         ("" if is_same else after, "set"),
@@ -262,7 +255,7 @@ def _promise(held: Held) -> str:
         return "the engine would start"
     if held.gain.gain < WORTH_SAYING:
         return "would gain nothing here"
-    return f"would move {figure_name(held.gain.metric)} by {_moved(held.gain)}"
+    return f"would move {wording.metric_text(held.gain.metric)} by {_moved(held.gain)}"
 
 
 def _tried(tuned: Tuned) -> Iterator[Block]:
@@ -288,8 +281,3 @@ def _value(value: Any) -> str:
     if isinstance(value, Mapping):
         return " with ".join(wording.command_options(value))
     return wording.setting_text(value)
-
-
-def figure_name(name: str) -> str:
-    """A figure's name as people write it: `itl_p99_ms` → `ITL p99`."""
-    return NAMES.get(name) or wording.metric_text(name)

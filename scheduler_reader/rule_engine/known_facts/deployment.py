@@ -28,7 +28,8 @@ def engine_version(sources: Sources) -> str:
 
 def engine_reason(sources: Sources) -> str:
     """Why that engine, V0 or V1, runs."""
-    return sources.engine.engine_origin.detail
+    engine = sources.engine
+    return engine.engine_origin.detail.removeprefix(f"vLLM {engine.release.name}: ")
 
 
 def is_offline(sources: Sources) -> bool:
