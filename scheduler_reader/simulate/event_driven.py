@@ -1,10 +1,10 @@
 """Run the scheduler from event to event.
 
-The decisions are those of `stepwise`, for the plain case: no drafts, no pipeline stages, no shared
-prefixes.  There the decoding requests are one `Cohort`, and between two events (an arrival that can
-be admitted, a finish, the end of a prompt, a preemption) any number of steps is one sum.  Where a
-decision needs more than that (a cached prefix, a preemption by priority), `NotPlainError` says so
-and the run is made step by step.
+The decisions are those of `stepwise`, for the plain case: no drafts, no pipeline stages.  There the
+decoding requests are one `Cohort`, and between two events (an arrival that can be admitted, a
+finish, the end of a prompt, a preemption) any number of steps is one sum.  Where a decision needs
+more than that (a preemption by priority, for one), `NotPlainError` says so and the run is made step
+by step.
 """
 
 from __future__ import annotations
@@ -18,10 +18,10 @@ from scheduler_reader.simulate.arrivals import Source
 from scheduler_reader.simulate.behaviour import behaviour_of
 from scheduler_reader.simulate.config import EngineConfig, as_run, check, overlap_of
 from scheduler_reader.simulate.decode_line import DecodeLine
-from scheduler_reader.simulate.failure import LongRunError
+from scheduler_reader.simulate.failure import LongRunError, NotPlainError
 from scheduler_reader.simulate.joint_step import InFlight, Work
 from scheduler_reader.simulate.prompts import Arrived, Prompt
-from scheduler_reader.simulate.residents import NotPlainError, Residents
+from scheduler_reader.simulate.residents import Residents
 from scheduler_reader.simulate.result import SimulationResult
 from scheduler_reader.simulate.step_log import Lives, StepLog
 from scheduler_reader.simulate.waiting import TICKS_PER_S, WaitingQueue, queue_of
@@ -136,13 +136,14 @@ class _Run:
 
     def _receive(self) -> None:
         while self._arrivals.next_s <= self._now_s:
-            number, time_s, prompt, output, group, _, priority = self._arrivals.take()
+            number, time_s, prompt, output, group, shared, priority = self._arrivals.take()
             assert time_s is not None
             room = self._config.max_model_len - prompt
-            if group is not None or room < 1:
+            if room < 1:
                 raise NotPlainError
             output = min(output, room)
             place = self._lives.arrive(number, time_s, prompt, output)
+            self._residents.blocks.arrive(place, group, shared)
             rank = (priority, round(time_s * TICKS_PER_S), number)
             self._waiting.add(Arrived(place, prompt, output, rank))
             self._open += 1
@@ -208,13 +209,13 @@ class _Run:
     def _admit(self, step: int, budget: int, limit: int, work: Work) -> None:
         while self._waiting and budget > 0 and len(self._residents) < self._config.active_limit:
             request = self._waiting.peek()
-            start, tokens = self._residents.first_chunk(request, budget, limit)
-            if not tokens:
+            chunk = self._residents.first_chunk(request, budget, limit)
+            if not chunk.tokens:
                 return
             self._waiting.pop()
-            self._lives.admit(request.place, self._now_s)
-            budget -= tokens
-            self._add(step, self._residents.admit(request, start + tokens), tokens, work)
+            self._lives.admit(request.place, self._now_s, chunk.start)
+            budget -= chunk.tokens
+            self._add(step, self._residents.admit(request, chunk), chunk.tokens, work)
 
     def _add(self, step: int, prompt: Prompt, tokens: int, work: Work) -> None:
         """A chunk is scheduled: the prompt goes on in the next step, or its first token comes."""
@@ -250,7 +251,7 @@ class _Run:
         horizon_s = self._next_admission_s(decoding) if steps > 1 else 0.0
         if horizon_s <= self._now_s:
             return False
-        steps = self._cohort.steps_with_blocks(step, self._residents.free.count, steps)
+        steps = self._cohort.steps_with_blocks(step, self._residents.blocks.free, steps)
         stretch = self._line.stretch(decoding, self._cohort.context(step), steps)
         # A step is decided when the one before begins, if outputs are in flight, else when it ends.
         begin_s = self._in_flight[0].done_s if self._in_flight else self._now_s
@@ -258,7 +259,7 @@ class _Run:
         steps = min(steps, stretch.steps)
         if steps < 2:
             return False
-        self._residents.free.take(self._cohort.blocks(step, steps))
+        self._residents.blocks.take(self._cohort.blocks(step, steps))
         self._log.add(step, steps, stretch.seconds, stretch.growth, decoding)
         self._step += steps
         self._executed += steps
@@ -280,8 +281,7 @@ class _Run:
         if not self._waiting:
             return self._arrivals.next_s
         head = self._waiting.peek()
-        if self._residents.first_chunk(head, budget)[1]:
-            return self._now_s
-        if not self._residents.stays_out(head, budget):
+        chunk = self._residents.first_chunk(head, budget)
+        if chunk.tokens or not self._residents.stays_out(head, chunk.found, budget):
             return self._now_s
         return self._arrivals.next_s if self._config.policy == "priority" else inf

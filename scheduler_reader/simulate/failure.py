@@ -1,4 +1,4 @@
-"""When the engine itself breaks, or its run is broken off."""
+"""When the engine itself breaks, or a run of it is broken off."""
 
 from __future__ import annotations
 
@@ -11,3 +11,7 @@ class EngineError(InputError):
 
 class LongRunError(Exception):
     """A run takes more work than it was given."""
+
+
+class NotPlainError(Exception):
+    """A decision of this run depends on more than is counted from event to event."""

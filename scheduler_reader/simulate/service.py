@@ -12,7 +12,7 @@ from scheduler_reader.simulate.arrivals import Source
 from scheduler_reader.simulate.config import EngineConfig
 from scheduler_reader.simulate.drafts import InUnits, counted
 from scheduler_reader.simulate.event_driven import is_plain, run_event_driven
-from scheduler_reader.simulate.residents import NotPlainError
+from scheduler_reader.simulate.failure import NotPlainError
 from scheduler_reader.simulate.result import SimulationResult
 from scheduler_reader.simulate.setup import Setup
 from scheduler_reader.simulate.stepwise import run_stepwise

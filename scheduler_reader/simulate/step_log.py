@@ -143,6 +143,7 @@ class Lives(Sequence[RequestRecord]):
         self.first_token_s = array("d")
         self.finished_s = array("d")
         self.first_step = array("q")
+        self._cached_tokens: dict[int, int] = {}  # of those that found any, by place
         self._pauses: dict[int, list[Pause]] = {}  # of preempted requests, by place
         self._pauses_s: dict[int, list[float]] = {}
         self._preemptions: Counter[int] = Counter()
@@ -165,10 +166,12 @@ class Lives(Sequence[RequestRecord]):
         self.first_step.append(0)
         return len(self.number) - 1
 
-    def admit(self, place: int, time_s: float) -> None:
-        """A request is admitted; what counts is the first time."""
+    def admit(self, place: int, time_s: float, cached_tokens: int) -> None:
+        """A request is admitted and finds so many tokens; what counts is the first time."""
         if self.admitted_s[place] == UNSET:
             self.admitted_s[place] = time_s
+            if cached_tokens:
+                self._cached_tokens[place] = cached_tokens
 
     def preempt(self, place: int) -> None:
         """A request gives way; what it has computed is lost."""
@@ -210,6 +213,7 @@ class Lives(Sequence[RequestRecord]):
             admitted_s=_set(self.admitted_s[index]),
             first_token_s=_set(self.first_token_s[index]),
             finished_s=finished_s,
+            cached_tokens=self._cached_tokens.get(index, 0),
             preemptions=self._preemptions.get(index, 0),
             gaps=RequestGaps(self, index, outputs),
         )

@@ -12,7 +12,7 @@ from math import sqrt
 
 from scheduler_reader.simulate.arrivals import OpenLoop, Source
 from scheduler_reader.simulate.event_driven import is_plain, run_event_driven
-from scheduler_reader.simulate.residents import NotPlainError
+from scheduler_reader.simulate.failure import NotPlainError
 from scheduler_reader.simulate.service import runnable
 from scheduler_reader.simulate.setup import Setup
 

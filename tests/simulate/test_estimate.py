@@ -27,7 +27,7 @@ OPEN = Workload(
 
 SHORT_OF_BLOCKS = f"{MODEL} --gpu-memory-utilization 0.3 --max-model-len 4096"
 LONG_OUTPUTS = {"input_tokens": 64, "output_tokens": 2000, "concurrency": 200, "num_requests": 240}
-SHARED = {"prefix_cache_hit_rate": 0.5}
+BY_PRIORITY = f"{SHORT_OF_BLOCKS} --scheduling-policy priority"
 
 
 def both(served, arguments, workload, slo=None):
@@ -79,7 +79,7 @@ def test_two_replicas_serve_twice_the_rate_of_half_the_load(served):
     ("arguments", "changes", "reason"),
     [
         (MODEL, {"num_requests": 20_000}, "20,000 requests"),
-        (SHORT_OF_BLOCKS, {**LONG_OUTPUTS, **SHARED, "num_requests": 2000}, "too much to decide"),
+        (BY_PRIORITY, {**LONG_OUTPUTS, "num_requests": 2000}, "too much to decide"),
     ],
 )
 def test_a_run_that_would_be_slow_is_not_made_and_said_so(served, arguments, changes, reason):

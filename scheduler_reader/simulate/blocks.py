@@ -1,0 +1,198 @@
+"""KV blocks by what can be found in them, counted where nothing can.
+
+`block_pool.BlockPool` knows what each block holds.  Here a run goes from event to event, and most
+blocks are a number: what a request wrote itself is of use to that request alone, and only if it was
+preempted and waits.  Blocks of a prefix that a group of requests shares are told apart.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from math import inf
+from typing import NamedTuple, TypeAlias
+
+from scheduler_reader.simulate.behaviour import Behaviour
+from scheduler_reader.simulate.config import EngineConfig
+from scheduler_reader.simulate.failure import NotPlainError
+
+# What stands in the free list: a block of a prefix by its number, the own blocks of a preempted
+# request by its place, or blocks in which nothing is found.
+Entry: TypeAlias = tuple[str, int]
+PREFIX, OWN, NOTHING = "prefix", "own", "nothing"
+
+
+class Found(NamedTuple):
+    """What a waiting request finds: blocks of its prefix, and how many it wrote itself."""
+
+    prefix: tuple[int, ...]
+    own: int
+
+    @property
+    def size(self) -> int:
+        """Blocks in all."""
+        return len(self.prefix) + self.own
+
+
+class Blocks:
+    """`free` blocks in the order in which they are taken, and those that requests hold."""
+
+    def __init__(self, config: EngineConfig, behaviour: Behaviour) -> None:
+        self.free = config.num_gpu_blocks - 1
+        self._size = config.block_size
+        self._keeps_content = config.enable_prefix_caching
+        self._unhashed_first = behaviour.free_order == "unhashed_first"
+        self._list: OrderedDict[Entry, int] = OrderedDict({(NOTHING, 0): self.free})
+        self._last_number = 0  # of a block of a prefix, or of blocks with nothing in them
+        self._prefixes: dict[int, tuple[int, int]] = {}  # (group, blocks) by place
+        self._tables: dict[int, list[int]] = {}  # held blocks of the prefix by place
+        self._users: dict[int, int] = {}  # by block of a prefix
+        self._content: dict[int, tuple[int, int]] = {}  # (group, position) by such a block
+        self._index: dict[tuple[int, int], list[int]] = {}  # the other way round, oldest first
+        self._changes = 0  # of what can be found
+        self._freed: dict[Entry, int] = {}  # after how many of them blocks came back last
+        self._last = (-1, 0, 0), Found((), 0)  # asked for, and the answer
+
+    def arrive(self, place: int, group: int | None, prefix_tokens: int) -> None:
+        """A request shares its first tokens with all of its group."""
+        if group is not None and self._keeps_content and prefix_tokens >= self._size:
+            self._prefixes[place] = group, prefix_tokens // self._size
+
+    def find(self, place: int, known: int) -> Found:
+        """What a waiting request of so many tokens finds: never the block of its last one."""
+        asked = place, known, self._changes
+        if self._last[0] != asked:  # the head of the queue is asked for at every step
+            self._last = asked, self._find(place, known)
+        return self._last[1]
+
+    def is_lost_from_end(self, place: int, found: Found) -> bool:
+        """Whether of what a waiting request finds the last block is always the next one taken: with
+        each block that is taken it loses one at most, and fits no sooner.
+        """
+        freed = [
+            inf if self._users[block] else self._freed[PREFIX, block] for block in found.prefix
+        ]
+        if found.own:
+            freed.append(self._freed[OWN, place])
+        return freed == sorted(freed, reverse=True)
+
+    def wanted(self, found: Found, tokens: int) -> int:
+        """Free blocks that so many tokens take: all but what others hold already."""
+        return self._of(tokens) - sum([self._users[block] > 0 for block in found.prefix])
+
+    def admit(self, place: int, found: Found, tokens: int) -> int:
+        """Give a waiting request the blocks of so many tokens, those found included: how many."""
+        for block in found.prefix:
+            if not self._users[block]:
+                del self._list[PREFIX, block]
+                self.free -= 1
+            self._users[block] += 1
+        if self._list.pop((OWN, place), 0) != found.own:
+            raise NotPlainError  # what is left could be found beside what is written again
+        self.free -= found.own
+        if place in self._prefixes:
+            self._tables[place] = list(found.prefix)
+        return self.extend(place, found.size, tokens)
+
+    def extend(self, place: int, held: int, tokens: int) -> int:
+        """Make the blocks of a request enough for so many tokens, all of them known: how many."""
+        blocks = self._of(tokens)
+        self.take(blocks - held)
+        if place in self._prefixes:
+            self._write(place, held, blocks, tokens // self._size)
+        return blocks
+
+    def take(self, blocks: int) -> None:
+        """The next free blocks; what they held is forgotten."""
+        self.free -= blocks
+        while blocks and self._keeps_content:
+            entry = next(iter(self._list))
+            there = self._list[entry]
+            if there > blocks:
+                self._list[entry] = there - blocks
+                self._changes += entry[0] == OWN
+                return
+            blocks -= there
+            del self._list[entry]
+            if entry[0] == PREFIX:
+                self._forget(entry[1])
+            self._freed.pop(entry, None)
+            self._changes += 1
+
+    def release(self, place: int, tokens: int, hashed: int, *, waits: bool) -> None:
+        """Take back the blocks of so many tokens, of which `hashed` are in blocks with a hash; one
+        that `waits` will look for them.
+        """
+        whole, held = hashed // self._size, self._of(tokens)
+        table = self._tables.pop(place, [])
+        own = max(whole - len(table), 0)
+        self._put(held - whole, at_front=self._unhashed_first)
+        if waits and own and self._keeps_content:
+            self._put_kept((OWN, place), own)
+        else:
+            self._put(own)
+        self.free += held - whole + own
+        for block in reversed(table[:whole]):
+            self._users[block] -= 1
+            if not self._users[block]:
+                self._put_kept((PREFIX, block), 1)
+                self.free += 1
+        for block in table[whole:]:
+            del self._users[block]
+        if not waits:
+            self._prefixes.pop(place, None)
+
+    def _find(self, place: int, known: int) -> Found:
+        most = (known - 1) // self._size
+        group, shared = self._prefixes.get(place, (0, 0))
+        prefix: list[int] = []
+        for position in range(min(shared, most)):
+            holders = self._index.get((group, position))
+            if holders is None:
+                return Found(tuple(prefix), 0)
+            prefix.append(holders[0])
+        own = self._list.get((OWN, place), 0)
+        return Found(tuple(prefix), min(own, most - len(prefix)))
+
+    def _write(self, place: int, held: int, blocks: int, whole: int) -> None:
+        """A request holds more blocks, of which the first `whole` get a hash."""
+        group, shared = self._prefixes[place]
+        table = self._tables[place]
+        while len(table) < min(blocks, shared):
+            self._last_number += 1
+            self._users[self._last_number] = 1
+            table.append(self._last_number)
+        for position in range(max(held - 1, 0), min(whole, shared)):
+            block, content = table[position], (group, position)
+            if block not in self._content:
+                self._content[block] = content
+                self._index.setdefault(content, []).append(block)
+                self._changes += 1
+
+    def _forget(self, block: int) -> None:
+        content = self._content.pop(block)
+        del self._users[block]
+        self._index[content].remove(block)
+        if not self._index[content]:
+            del self._index[content]
+
+    def _put_kept(self, entry: Entry, blocks: int) -> None:
+        """Blocks that can be found come back."""
+        self._changes += 1
+        self._freed[entry] = self._changes
+        self._list[entry] = blocks
+
+    def _put(self, blocks: int, *, at_front: bool = False) -> None:
+        """Blocks in which nothing is found come back."""
+        if not blocks or not self._keeps_content:
+            return
+        neighbour = next(iter(self._list) if at_front else reversed(self._list), None)
+        if neighbour is not None and neighbour[0] == NOTHING:
+            self._list[neighbour] += blocks
+            return
+        self._last_number += 1
+        self._list[NOTHING, self._last_number] = blocks
+        if at_front:
+            self._list.move_to_end((NOTHING, self._last_number), last=False)
+
+    def _of(self, tokens: int) -> int:
+        return -(-tokens // self._size)
