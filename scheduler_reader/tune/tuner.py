@@ -55,6 +55,7 @@ def search(case: Case, wishes: Wishes) -> Generator[list[Wanted], list[Point], T
     moves = yield from settle(space, objective)
     way = yield from ordered(space, objective, moves)
     held = yield from _held_back(space, every, way[-1], objective)
+    notes += _doubts(objective, space.final[way[-1]].figures)
     return Tuned(
         case=case,
         engine=engine,
@@ -95,6 +96,15 @@ def _settled_objective(space: Space, objective: Objective, wishes: Wishes) -> tu
         f"no setting has {WORTH_NAMING:.0%} more throughput: at the same throughput, "
         "the shortest 99th percentiles are searched"
     )
+
+
+def _doubts(objective: Objective, after: Figures) -> list[str]:
+    """Said where runs leave nothing of the goodput that the closed form promised."""
+    if objective.aim is not Aim.goodput or not after or _is_any_good(after):
+        return []
+    return [
+        "hardly a request meets the SLO with any setting that was searched: throughput and tails decide"
+    ]
 
 
 def _is_any_good(figures: Figures) -> bool:

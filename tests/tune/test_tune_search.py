@@ -169,3 +169,13 @@ def test_the_default_workload_is_judged_as_diagnose_does(tuned):
     found = tuned(LLAMA_8B + " --max-num-seqs 4", None)
     assert found.after.method == "closed form"
     assert found.steps[0].set == {"max_num_seqs": 64}
+
+
+def test_a_goodput_that_runs_do_not_bear_out_is_doubted(tuned):
+    crowd = closed(64, 3000, 200)  # the closed form finds requests that keep it, the run none
+    found = tuned(LLAMA_8B, crowd, Slo(ttft_ms=500, itl_ms=30), wishes=Wishes(budget=60))
+    assert found.objective.aim is Aim.goodput
+    assert (
+        found.after.figures["goodput_requests_per_s"] < 0.01 * found.after.figures["requests_per_s"]
+    )
+    assert "hardly a request meets the SLO" in found.notes[-1]
