@@ -41,7 +41,7 @@ def left_out(
         f"weights in host memory: the PCIe rate of {gpu.title} is not known": is_offloading
         and gpu.pcie_bytes_per_s is None,
         "multimodal encoder": model.vision is not None,
-        "enforce_eager: launch time of a layer is assumed": is_on(engine, "enforce_eager"),
+        "enforce_eager: launched like a compiled layer": is_on(engine, "enforce_eager"),
     }
     notes_of_features = (*_drafts(engine, model), *_features(engine))
     return tuple(note for note, applies in notes.items() if applies) + notes_of_features
@@ -58,7 +58,8 @@ def _drafts(engine: ResolvedEngine, model: ModelFacts) -> tuple[str, ...]:
     found = drafting(engine, model)
     if isinstance(found, Drafting) and model.is_moe:
         return (
-            "speculative decoding: drafts of a sequence are taken to need experts of their own",
+            "speculative decoding: how far the drafts of a sequence share its experts is that of "
+            "another model",
         )
     if not isinstance(found, Unknown):
         return ()
