@@ -19,6 +19,7 @@ from scheduler_reader.cli.plain_options import Configs, FormatOption, PlainForma
 from scheduler_reader.errors import UsageError
 from scheduler_reader.report.unreadable import Unreadable
 from scheduler_reader.report.wording import command_options, workload_text
+from scheduler_reader.workload import Slo
 
 if TYPE_CHECKING:
     from scheduler_reader.parse.source import ParsedFile
@@ -46,14 +47,9 @@ class Backend(StrEnum):
     dask = "dask"
 
 
-@takes_groups
-def tune(
-    context: typer.Context,
-    configs: Configs = None,
-    *,
-    vllm_version: options.VllmVersion = None,
-    target: Target,
-    load: Load,
+class Search(NamedTuple):
+    """What is searched for, how far, and on which machines."""
+
     aim: Annotated[
         Aim | None,
         typer.Option(
@@ -61,7 +57,7 @@ def tune(
             help="What is searched for; goodput where an SLO is stated, else throughput.",
             rich_help_panel=SEARCH,
         ),
-    ] = None,
+    ] = None
     allow: Annotated[
         list[Held] | None,
         typer.Option(
@@ -70,7 +66,7 @@ def tune(
             help="Also kv-cache-dtype (may alter answers) or max-model-len (what is accepted).",
             rich_help_panel=SEARCH,
         ),
-    ] = None,
+    ] = None
     budget: Annotated[
         int,
         typer.Option(
@@ -80,7 +76,7 @@ def tune(
             help="At most so many combinations an engine in closed form.",
             rich_help_panel=SEARCH,
         ),
-    ] = 600,
+    ] = 600
     jobs: Annotated[
         int | None,
         typer.Option(
@@ -90,11 +86,11 @@ def tune(
             help="Processes; as many as cores if unsaid.",
             rich_help_panel=SEARCH,
         ),
-    ] = None,
+    ] = None
     backend: Annotated[
         Backend,
         typer.Option("--backend", help="Run here, or on a Dask cluster.", rich_help_panel=SEARCH),
-    ] = Backend.local,
+    ] = Backend.local
     scheduler: Annotated[
         str | None,
         typer.Option(
@@ -103,7 +99,7 @@ def tune(
             help="The cluster's scheduler: tcp://host:8786.",
             rich_help_panel=SEARCH,
         ),
-    ] = None,
+    ] = None
     resume: Annotated[
         Path | None,
         typer.Option(
@@ -112,7 +108,33 @@ def tune(
             help="Keep evaluated points there, and go on from those that it has.",
             rich_help_panel=SEARCH,
         ),
-    ] = None,
+    ] = None
+
+    def wishes(self, slo: Slo) -> Wishes:
+        """What the search is asked for; `UsageError` for goodput without an SLO."""
+        from scheduler_reader.tune import objective
+        from scheduler_reader.tune.tuner import Wishes
+
+        if self.aim is Aim.goodput and not slo.is_set:
+            raise UsageError(
+                "--for goodput needs an SLO: --slo-ttft-ms, --slo-itl-ms or --slo-tpot-ms"
+            )
+        return Wishes(
+            objective.Aim(self.aim.value) if self.aim else None,
+            tuple(each.value.replace("-", "_") for each in self.allow or []),
+            self.budget,
+        )
+
+
+@takes_groups
+def tune(
+    context: typer.Context,
+    configs: Configs = None,
+    *,
+    vllm_version: options.VllmVersion = None,
+    target: Target,
+    load: Load,
+    search: Search,
     write: Annotated[
         Path | None,
         typer.Option(
@@ -149,26 +171,18 @@ def tune(
 
       sched-reader tune serve.yaml --for throughput --allow kv-cache-dtype --diff
     """
-    from scheduler_reader.tune import objective
-    from scheduler_reader.tune.tuner import Wishes, case_of
+    from scheduler_reader.tune.tuner import case_of
 
     request = read_request(target.read(context, vllm_version), load)
-    pool = _Pool(jobs, scheduler)
-    _check(configs or [], bool(write or diff), plot, backend, pool)
-    wishes = Wishes(
-        objective.Aim(aim.value) if aim else None,
-        tuple(each.value.replace("-", "_") for each in allow or []),
-        budget,
-    )
-    if wishes.aim is objective.Aim.goodput and not request.slo.is_set:
-        raise UsageError("--for goodput needs an SLO: --slo-ttft-ms, --slo-itl-ms or --slo-tpot-ms")
+    _check(configs or [], bool(write or diff), plot, search)
+    wishes = search.wishes(request.slo)
     files, unreadable = read_inputs(configs or [], context.obj)
     engines = [engine for file in files for engine in file.readable]
     request = request._replace(target=target.fetched(request.target, engines))
     if plot is not None and len(engines) > 1:
         raise UsageError(f"--plot shows one engine; here are {len(engines)}")
     cases = [case_of(engine, request) for engine in engines]
-    results = _swept(cases, wishes, pool, resume)
+    results = _swept(cases, wishes, search)
     edit = _edit(files[0], results) if (write or diff) and results else None
     if edit is not None:
         _write(edit, write, is_shown=diff)
@@ -183,11 +197,6 @@ def tune(
     raise typer.Exit(UNREADABLE if unreadable else FINDINGS if is_short else 0)
 
 
-class _Pool(NamedTuple):
-    jobs: int | None
-    scheduler: str | None
-
-
 class _Edit(NamedTuple):
     """A file with its new text, and what could not be changed in it, by engine."""
 
@@ -196,13 +205,11 @@ class _Edit(NamedTuple):
     left: Left
 
 
-def _check(
-    configs: Sequence[str], is_edit: bool, plot: Path | None, backend: Backend, pool: _Pool
-) -> None:
+def _check(configs: Sequence[str], is_edit: bool, plot: Path | None, search: Search) -> None:
     """Before anything is searched: whether what is asked for can be done."""
     if is_edit and (len(configs) != 1 or configs[0] == "-"):
         raise UsageError("--write and --diff need one file: a command line or stdin is none")
-    if (backend is Backend.dask) != (pool.scheduler is not None):
+    if (search.backend is Backend.dask) != (search.scheduler is not None):
         raise UsageError("a cluster needs both: --backend dask --scheduler ADDRESS")
     if plot is not None:
         from scheduler_reader.report.simulation.plot import check
@@ -210,16 +217,15 @@ def _check(
         check(plot)
 
 
-def _swept(
-    cases: Sequence[Case], wishes: Wishes, pool: _Pool, resume: Path | None
-) -> Sequence[Tuned]:
+def _swept(cases: Sequence[Case], wishes: Wishes, search: Search) -> Sequence[Tuned]:
     from scheduler_reader.tune.pool import pool as opened
     from scheduler_reader.tune.store import open_store
     from scheduler_reader.tune.sweep import sweep
 
+    resume = search.resume
     with open_store(resume) as store:
         try:
-            with opened(pool.jobs, pool.scheduler) as evaluate:
+            with opened(search.jobs, search.scheduler) as evaluate:
                 return sweep(cases, wishes, store, evaluate)
         except KeyboardInterrupt:
             kept = f"go on with --resume {resume}" if resume else "--resume FILE would have kept it"
