@@ -237,3 +237,42 @@ def test_an_override_of_few_blocks_is_the_longest_request() -> None:
     found = pool(numbered((32, FULL)), release=RELEASE)._replace(blocks_override=7)
     assert [found.worker_blocks(0), found.num_blocks, found.longest(8192)] == [7, 7, 112]
     assert found._replace(blocks_override=0).num_blocks == 0
+
+
+@pytest.mark.parametrize(("room", "has_memory"), [(0.0, False), (0.5, True), (-0.5, False)])
+def test_any_memory_above_none_counts_as_some(room: float, has_memory: bool) -> None:
+    one = pool(numbered((32, FULL)))._replace(memory=(room,))
+    assert (one.has_memory(), one.num_blocks) == (has_memory, 0)
+
+
+def test_the_spared_null_block_is_a_whole_one() -> None:
+    assert pool(numbered((32, FULL)), blocks=512.5).longest(100_000) == 512 * 16
+    assert pool(numbered((32, FULL)), blocks=512.5, release=NEWEST).longest(100_000) == 511 * 16
+
+
+def test_a_state_without_its_block_holds_no_length() -> None:
+    assert pool(numbered((1, STATE)), blocks=0.5).longest(8192) == 0
+
+
+def test_the_smallest_margin_is_a_difference_of_bytes() -> None:
+    """The first stage lacks 1 of 2 MiB, the second 2 of 8.5 MiB: less of it, but more bytes."""
+    stages = pool(numbered((4, FULL)), numbered((17, FULL), start=4))
+    found = stages._replace(memory=(1024 * KIB, 6656 * KIB))
+    assert found.tightest_check(8192) == (8704 * KIB, 6656 * KIB)
+
+
+def test_a_token_takes_its_share_of_a_page_that_it_does_not_divide() -> None:
+    layers = numbered(
+        (2, FULL._replace(page_bytes=1000.0)), (3, WINDOW._replace(page_bytes=1000.0))
+    )
+    assert pool(layers).layouts[0].bytes_per_token == 5 * 1000 / 16
+    assert pool(numbered((1, FULL), (1, STATE))).layouts[0].bytes_per_token == KIB / 16
+
+
+def test_the_first_worker_says_how_many_blocks_a_request_takes() -> None:
+    """Layers of one kind each, where groups are cut by worker: full in front, a window behind."""
+    front, behind = numbered((2, FULL)), numbered((2, WINDOW), start=2)
+    cut = Release("0.10.2")
+    assert pool(front, behind, release=cut).printed_tokens(16384) == 1000 * 16
+    assert pool(front, behind, release=cut).concurrency(16384) == 1000 / 1024
+    assert pool(behind, front, release=cut).concurrency(16384) == 1000 / 41

@@ -99,3 +99,16 @@ def test_a_window_gives_back_in_time_what_its_next_block_takes(steps):
     rows = steps([(60, 8)], num_gpu_blocks=10, sliding_window=32)
     assert [row["free"] for row in rows] == [1, 2, 2, 2, 3, 1, 1, 1]
     assert rows[-1]["fin"] == [0]
+
+
+def test_a_prompt_of_one_token_alone_gets_no_drafts_without_a_hit(steps):
+    assert steps([(1, 2)], "0.30.0", **DRAFTS)[0]["s"] == [[0, 1]]
+
+
+def test_what_a_second_chunk_computes_is_found_in_the_same_step(steps):
+    """Six whole blocks: three of the first step's 48 tokens, three of the second step's."""
+    shared = {"prompt_len": 97, "output_len": 2, "prefix_group": 0, "prefix_len": 96}
+    options = {"enable_prefix_caching": True, "long_prefill_token_threshold": 48}
+    rows = steps([shared, shared | {"arrival_step": 1}], "0.28.0", **options)
+    assert [row["s"] for row in rows[:2]] == [[[0, 48]], [[0, 48], [1, 1]]]
+    assert rows[1]["hit"] == {"1": 96}
