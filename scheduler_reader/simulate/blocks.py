@@ -33,15 +33,23 @@ class Found(NamedTuple):
         return len(self.prefix) + self.own
 
 
+NOTHING_FOUND = Found((), 0)
+
+
 class Blocks:
-    """`free` blocks in the order in which they are taken, and those that requests hold."""
+    """`free` blocks in the order in which they are taken, and those that requests hold.
+
+    The order is kept from the first request on that could find something; before, and with prefix
+    caching off, blocks are a number.
+    """
 
     def __init__(self, config: EngineConfig, behaviour: Behaviour) -> None:
         self.free = config.num_gpu_blocks - 1
         self._size = config.block_size
         self._keeps_content = config.enable_prefix_caching
         self._unhashed_first = behaviour.free_order == "unhashed_first"
-        self._list: OrderedDict[Entry, int] = OrderedDict({(NOTHING, 0): self.free})
+        self._is_ordered = False
+        self._list: OrderedDict[Entry, int] = OrderedDict()
         self._last_number = 0  # of a block of a prefix, or of blocks with nothing in them
         self._prefixes: dict[int, tuple[int, int]] = {}  # (group, blocks) by place
         self._tables: dict[int, list[int]] = {}  # held blocks of the prefix by place
@@ -50,15 +58,18 @@ class Blocks:
         self._index: dict[tuple[int, int], list[int]] = {}  # the other way round, oldest first
         self._changes = 0  # of what can be found
         self._freed: dict[Entry, int] = {}  # after how many of them blocks came back last
-        self._last = (-1, 0, 0), Found((), 0)  # asked for, and the answer
+        self._last = (-1, 0, 0), NOTHING_FOUND  # asked for, and the answer
 
     def arrive(self, place: int, group: int | None, prefix_tokens: int) -> None:
         """A request shares its first tokens with all of its group."""
         if group is not None and self._keeps_content and prefix_tokens >= self._size:
+            self._order()
             self._prefixes[place] = group, prefix_tokens // self._size
 
     def find(self, place: int, known: int) -> Found:
         """What a waiting request of so many tokens finds: never the block of its last one."""
+        if not self._is_ordered:
+            return NOTHING_FOUND
         asked = place, known, self._changes
         if self._last[0] != asked:  # the head of the queue is asked for at every step
             self._last = asked, self._find(place, known)
@@ -77,10 +88,13 @@ class Blocks:
 
     def wanted(self, found: Found, tokens: int) -> int:
         """Free blocks that so many tokens take: all but what others hold already."""
-        return self._of(tokens) - sum([self._users[block] > 0 for block in found.prefix])
+        held = sum([self._users[block] > 0 for block in found.prefix]) if found.prefix else 0
+        return -(-tokens // self._size) - held
 
     def admit(self, place: int, found: Found, tokens: int) -> int:
         """Give a waiting request the blocks of so many tokens, those found included: how many."""
+        if not self._is_ordered:
+            return self.extend(place, 0, tokens)
         for block in found.prefix:
             if not self._users[block]:
                 del self._list[PREFIX, block]
@@ -95,7 +109,7 @@ class Blocks:
 
     def extend(self, place: int, held: int, tokens: int) -> int:
         """Make the blocks of a request enough for so many tokens, all of them known: how many."""
-        blocks = self._of(tokens)
+        blocks = -(-tokens // self._size)
         self.take(blocks - held)
         if place in self._prefixes:
             self._write(place, held, blocks, tokens // self._size)
@@ -104,7 +118,7 @@ class Blocks:
     def take(self, blocks: int) -> None:
         """The next free blocks; what they held is forgotten."""
         self.free -= blocks
-        while blocks and self._keeps_content:
+        while blocks and self._is_ordered:
             entry = next(iter(self._list))
             there = self._list[entry]
             if there > blocks:
@@ -122,11 +136,16 @@ class Blocks:
         """Take back the blocks of so many tokens, of which `hashed` are in blocks with a hash; one
         that `waits` will look for them.
         """
-        whole, held = hashed // self._size, self._of(tokens)
+        whole, held = hashed // self._size, -(-tokens // self._size)
+        if not self._is_ordered:
+            if not (waits and whole and self._keeps_content):
+                self.free += held
+                return
+            self._order()
         table = self._tables.pop(place, [])
         own = max(whole - len(table), 0)
         self._put(held - whole, at_front=self._unhashed_first)
-        if waits and own and self._keeps_content:
+        if waits and own:
             self._put_kept((OWN, place), own)
         else:
             self._put(own)
@@ -140,6 +159,11 @@ class Blocks:
             del self._users[block]
         if not waits:
             self._prefixes.pop(place, None)
+
+    def _order(self) -> None:
+        """Keep the order from now on: nothing is found in the blocks that are free."""
+        if not self._is_ordered:
+            self._is_ordered, self._list[NOTHING, 0] = True, self.free
 
     def _find(self, place: int, known: int) -> Found:
         most = (known - 1) // self._size
@@ -183,7 +207,7 @@ class Blocks:
 
     def _put(self, blocks: int, *, at_front: bool = False) -> None:
         """Blocks in which nothing is found come back."""
-        if not blocks or not self._keeps_content:
+        if not blocks:
             return
         neighbour = next(iter(self._list) if at_front else reversed(self._list), None)
         if neighbour is not None and neighbour[0] == NOTHING:
@@ -193,6 +217,3 @@ class Blocks:
         self._list[NOTHING, self._last_number] = blocks
         if at_front:
             self._list.move_to_end((NOTHING, self._last_number), last=False)
-
-    def _of(self, tokens: int) -> int:
-        return -(-tokens // self._size)

@@ -168,7 +168,8 @@ class _Run:
         work = Work(decoding, self._cohort.context(step))
         budget = self._config.max_num_batched_tokens - decoding
         limit = self._prompts.limit(self._open)
-        budget = self._continue_prompts(step, budget, limit, work, victims)
+        if self._prompts:
+            budget = self._continue_prompts(step, budget, limit, work, victims)
         for victim in victims:
             self._waiting.put_back(victim)
         if self._lives.preemptions == before:

@@ -8,9 +8,11 @@ blocks run out beside running requests is not sustained: from there on requests 
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
+from itertools import accumulate, repeat
 from math import sqrt
 
-from scheduler_reader.simulate.arrivals import OpenLoop, Source
+from scheduler_reader.simulate.arrivals import Arrival, OpenLoop, Source
 from scheduler_reader.simulate.event_driven import is_plain, run_event_driven
 from scheduler_reader.simulate.failure import NotPlainError
 from scheduler_reader.simulate.service import runnable
@@ -56,10 +58,12 @@ class _Runs:
     """Runs of a setup at other rates, as many as are allowed."""
 
     def __init__(self, setup: Setup) -> None:
-        self._setup = setup
-        self._left = MOST_RUNS
         wanted = min(max(FEWEST, LIVES * _residents(setup)), MOST)
-        self._requests = min(wanted, max(LEAST, int(MOST_STEPS / _steps_of_prompt(setup))))
+        count = min(wanted, max(LEAST, int(MOST_STEPS / _steps_of_prompt(setup))))
+        changes = {"rate": 1.0, "num_requests": count, "arrival": "constant"}
+        self._run = runnable(setup._replace(workload=setup.workload.replaced(changes)))
+        self._requests = list(_all_of(self._run.requests()))
+        self._left = MOST_RUNS
 
     @property
     def are_left(self) -> bool:
@@ -67,10 +71,8 @@ class _Runs:
 
     def sustain(self, rate: float) -> bool:
         self._left -= 1
-        changes = {"rate": rate, "num_requests": self._requests, "arrival": "constant"}
-        setup = self._setup._replace(workload=self._setup.workload.replaced(changes))
-        config, release, model, requests = runnable(setup)
-        source = _Watched(requests())
+        config, release, model, _ = self._run
+        source = _Watched(self._requests, rate)
         try:
             result = run_event_driven(config, release, model, source, preempts=False)
         except (NotPlainError, _GrowingError):
@@ -78,24 +80,27 @@ class _Runs:
         return not result.unfinished and source.is_level
 
 
+def _all_of(source: Source) -> Iterator[Arrival]:
+    while not source.is_exhausted:
+        yield source.take()
+
+
 class _GrowingError(Exception):
     """Fewer requests ended than came: how the run goes on does not matter."""
 
 
 class _Watched(OpenLoop):
-    """Requests of an open loop, of which as many have to end as come, in the second half of the time
-    in which they come.
+    """Requests at equal distances, of which as many have to end as come, in the second half of the
+    time in which they come.
     """
 
-    def __init__(self, source: Source) -> None:
-        arrivals = []
-        while not source.is_exhausted:
-            arrivals.append(source.take())
-        super().__init__(arrivals)
-        times_s = [arrival.time_s or 0.0 for arrival in arrivals]
-        self._end_s = max(times_s, default=0.0)
-        self._least = SERVED * sum(time_s > self._end_s / 2 for time_s in times_s)
-        self._ended = 0
+    def __init__(self, requests: Sequence[Arrival], rate: float) -> None:
+        last = max((request.number for request in requests), default=0)
+        times_s = tuple(accumulate(repeat(1 / rate, last), initial=0.0))
+        super().__init__(request._replace(time_s=times_s[request.number]) for request in requests)
+        self._end_s = times_s[-1]
+        came = sum(times_s[request.number] > self._end_s / 2 for request in requests)
+        self._least, self._ended = SERVED * came, 0
 
     @property
     def is_level(self) -> bool:
