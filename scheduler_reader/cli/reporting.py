@@ -25,11 +25,16 @@ def report_of(
     assess: Callable[[], Sequence[Assessment]],
 ) -> Report:
     """Paths are relative to the repository that the working folder is in."""
+    text_of = cache(_text)  # of one report: a later one may find another text in the file
+
+    def edit(one: Judged, finding: Finding) -> Edit | None:
+        return _edit(one, finding, text_of)
+
     return Report(
         judged,
         unreadable,
         assess=assess,
-        edit=_edit,
+        edit=edit,
         root=repository_root(Path.cwd()),
         run=_run,
         docs=_docs_url,
@@ -55,17 +60,16 @@ def _docs_url() -> str:
     return str(named.get("Documentation", ""))
 
 
-def _edit(judged: Judged, finding: Finding) -> Edit | None:
+def _edit(judged: Judged, finding: Finding, text_of: Callable[[str], str | None]) -> Edit | None:
     from scheduler_reader.tune.remedy import remedy_edit
 
     path = judged.engine.parsed.origin.path
-    text = None if path is None or path in NO_FILES else _text(path)
+    text = None if path is None or path in NO_FILES else text_of(path)
     if path is None or text is None:
         return None
     return remedy_edit(text, path, judged.engine, finding)
 
 
-@cache
 def _text(path: str) -> str | None:
     """The text of a file that was read before, or None where that fails now."""
     from scheduler_reader.parse.input_file import read_input

@@ -13,7 +13,6 @@ from scheduler_reader.report.terminal import (
     header,
     memory,
     notes,
-    observed,
     performance,
     settings,
 )
@@ -24,12 +23,21 @@ from scheduler_reader.report.wording import start_reason
 if TYPE_CHECKING:
     from rich.console import Console
 
+
+def _observed(assessment: Assessment) -> Iterator[Block]:
+    """What was observed; the section is loaded only where something was."""
+    if assessment.observation is not None:
+        from scheduler_reader.report.terminal import observed
+
+        yield from observed.blocks(assessment)
+
+
 # In reading order.
 SECTIONS: Mapping[str, Callable[[Assessment], Iterator[Block]]] = {
     "header": header.blocks,
     "memory": memory.blocks,
     "performance": performance.blocks,
-    "observed": observed.blocks,
+    "observed": _observed,
     "settings": settings.blocks,
     "findings": findings.finding_blocks,
     "tuning": findings.tuning_blocks,

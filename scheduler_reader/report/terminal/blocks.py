@@ -7,14 +7,12 @@ text and the name of its style.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, replace
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 
 Span: TypeAlias = tuple[str, str]
 
 
-@dataclass(frozen=True, slots=True)
-class Paragraph:
+class Paragraph(NamedTuple):
     """Wrapped text: the first line starts at `indent`, the others at `indent + hang`."""
 
     spans: tuple[Span, ...]
@@ -22,8 +20,7 @@ class Paragraph:
     hang: int = 0
 
 
-@dataclass(frozen=True, slots=True)
-class Columns:
+class Columns(NamedTuple):
     """Rows of cells in aligned columns; the last column wraps.  `align` has `l` or `r` a column."""
 
     rows: tuple[tuple[Span, ...], ...]
@@ -32,8 +29,7 @@ class Columns:
     gap: int = 2
 
 
-@dataclass(frozen=True, slots=True)
-class Segment:
+class Segment(NamedTuple):
     """A part of a bar: its size in any unit, its name and amount in words, how it is drawn."""
 
     size: float
@@ -43,8 +39,7 @@ class Segment:
     style: str
 
 
-@dataclass(frozen=True, slots=True)
-class Bar:
+class Bar(NamedTuple):
     """Segments drawn to scale over the whole width, a `|` where the size `mark` is reached, and a
     legend.
     """
@@ -90,8 +85,8 @@ def say_once(blocks: Iterable[Block], text: str, long_form: str) -> Iterator[Blo
 
     for block in blocks:
         if isinstance(block, Paragraph):
-            yield replace(block, spans=tuple(map(shorten, block.spans)))
+            yield block._replace(spans=tuple(map(shorten, block.spans)))
         elif isinstance(block, Columns):
-            yield replace(block, rows=tuple(tuple(map(shorten, row)) for row in block.rows))
+            yield block._replace(rows=tuple(tuple(map(shorten, row)) for row in block.rows))
         else:
             yield block

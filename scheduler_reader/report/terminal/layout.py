@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from scheduler_reader.privacy import mask, printable
 from scheduler_reader.report.terminal.blocks import Bar, Block, Columns, Paragraph, Segment, Span
@@ -57,8 +56,7 @@ _ASCII = str.maketrans(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Layout:
+class Layout(NamedTuple):
     """How one console takes text, and the secrets that must not appear on it."""
 
     console: Console
