@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os.path
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from scheduler_reader.parse.input_file import STDIN
 from scheduler_reader.privacy import mask, printable
@@ -47,6 +47,13 @@ def place_of(origin: Origin, root: Path) -> Place:
 def place_of_unreadable(bad: Unreadable, root: Path) -> Place:
     """The place of an input that could not be read, as far as its path says it."""
     return place_of(Origin("file", path=bad.path), root)
+
+
+def location(origin: Origin | None) -> dict[str, Any] | None:
+    """The place of an origin for JSON, as the path was given; None where it is in no file."""
+    if origin is None or origin.path is None:
+        return None
+    return {"path": origin.path, "line": origin.line, "column": origin.column}
 
 
 def relative(path: str, root: Path) -> str:

@@ -8,12 +8,13 @@ from typing import Any
 
 from scheduler_reader import __version__
 from scheduler_reader.privacy import MASK, is_secret_name, secrets
+from scheduler_reader.report.places import location
 from scheduler_reader.report.plain import plain
 from scheduler_reader.report.unreadable import Unreadable
 from scheduler_reader.rule_engine.finding import Finding
 from scheduler_reader.upgrade.changes import Change, SettingChange, Upgrade
 from scheduler_reader.upgrade.rewrite import Rewrite
-from scheduler_reader.value import Origin, Unknown, Value
+from scheduler_reader.value import Unknown, Value
 
 SCHEMA_VERSION = "1"
 
@@ -60,7 +61,7 @@ def _engine(upgrade: Upgrade) -> dict[str, Any]:
                 "fatal": change.is_fatal,
                 "message": change.message,
                 "use": change.use,
-                "location": _location(change.origin),
+                "location": location(change.origin),
             }
             for change in upgrade.flags
         ],
@@ -111,7 +112,7 @@ def _finding(finding: Finding) -> dict[str, Any]:
         "severity": finding.severity,
         "effect": finding.effect,
         "message": finding.message,
-        "location": _location(finding.origin),
+        "location": location(finding.origin),
         "fix": {"set": dict(finding.fix), "text": finding.fix_text},
     }
 
@@ -122,14 +123,8 @@ def _rewrite(rewrite: Rewrite) -> dict[str, Any]:
         "into": rewrite.into,
         "done": rewrite.is_done,
         "reason": rewrite.reason,
-        "location": _location(rewrite.origin),
+        "location": location(rewrite.origin),
     }
-
-
-def _location(origin: Origin | None) -> dict[str, Any] | None:
-    if origin is None:
-        return None
-    return {"path": origin.path, "line": origin.line, "column": origin.column}
 
 
 def _because(value: Value[Any]) -> str:

@@ -6,6 +6,7 @@ import json
 from dataclasses import replace
 
 import pytest
+from loads import BENCH
 
 from scheduler_reader.calibrate import Run, calibrate
 from scheduler_reader.cli import main
@@ -100,22 +101,6 @@ def test_a_calibrated_step_is_made_of_its_constants(served):
     assert after.memory == pytest.approx(2 * before.memory)
     assert after.host == pytest.approx(1000e-6 + 4 * 10e-6)
     assert model.frontend_s == pytest.approx(5e-3)
-
-
-BENCH = {
-    "model_id": "meta-llama/Llama-3.1-8B-Instruct",
-    "num_prompts": 40,
-    "request_rate": "inf",
-    "max_concurrency": 8,
-    "completed": 40,
-    "total_input_tokens": 40 * 600,
-    "total_output_tokens": 40 * 150,
-    "request_throughput": 4.8,
-    "output_throughput": 720.0,
-    "total_token_throughput": 3600.0,
-    "mean_ttft_ms": 95.0,
-    "mean_tpot_ms": 10.4,
-}
 
 
 def run_command(*arguments: str) -> int:

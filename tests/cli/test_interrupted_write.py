@@ -10,6 +10,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
+from loads import BENCH
 
 from scheduler_reader.cli.output import replace_file
 from scheduler_reader.errors import UsageError
@@ -20,20 +21,6 @@ AT = ("--vllm-version", "0.18.0", "--gpu", "h100")
 SERVED = (
     "model: meta-llama/Llama-3.1-8B-Instruct\nmax-model-len: 8192\nmax-num-seqs: 8\nswap-space: 4\n"
 )
-BENCH = {
-    "model_id": "meta-llama/Llama-3.1-8B-Instruct",
-    "num_prompts": 40,
-    "request_rate": "inf",
-    "max_concurrency": 8,
-    "completed": 40,
-    "total_input_tokens": 40 * 600,
-    "total_output_tokens": 40 * 150,
-    "request_throughput": 4.8,
-    "output_throughput": 720.0,
-    "total_token_throughput": 3600.0,
-    "mean_ttft_ms": 95.0,
-    "mean_tpot_ms": 10.4,
-}
 LOAD = ("--isl", "2000", "--osl", "100", "--concurrency", "8")
 
 

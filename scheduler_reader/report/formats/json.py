@@ -14,11 +14,12 @@ from scheduler_reader.assessment import Assessment
 from scheduler_reader.diagnosis.verdict import Bottleneck, TuningStep
 from scheduler_reader.privacy import MASK, is_secret_name, secrets
 from scheduler_reader.report.figures import capacity, performance
+from scheduler_reader.report.places import location
 from scheduler_reader.report.plain import dumped, plain
 from scheduler_reader.report.report import Report
 from scheduler_reader.resolve.engine import ResolvedEngine
 from scheduler_reader.rule_engine.finding import Finding, Suppressed
-from scheduler_reader.value import Known, Origin, Unknown, Value
+from scheduler_reader.value import Known, Unknown, Value
 
 SCHEMA_VERSION = "1"
 
@@ -156,7 +157,7 @@ def _finding(finding: Finding) -> dict[str, Any]:
         "effect": finding.effect,
         "message": finding.message,
         "why": finding.why,
-        "location": _location(finding.origin),
+        "location": location(finding.origin),
         "fix": {"set": dict(finding.fix), "text": finding.fix_text},
         "predicted": finding.predicted,
         "source": finding.source,
@@ -185,12 +186,6 @@ def _tuning(step: TuningStep) -> dict[str, Any]:
         "predicted": {"before": dict(step.before), "after": dict(step.after)},
         "watch": step.watch,
     }
-
-
-def _location(origin: Origin | None) -> dict[str, Any] | None:
-    if origin is None or origin.path is None:
-        return None
-    return {"path": origin.path, "line": origin.line, "column": origin.column}
 
 
 def _or_unknown(value: Value[Any], content: Callable[[Any], dict[str, Any]]) -> dict[str, Any]:
