@@ -194,15 +194,16 @@ def test_the_schema_holds(report: Report) -> None:
     assert [f"{list(error.path)}: {error.message}" for error in errors] == []
 
 
+@pytest.mark.parametrize("kind", ["Sarif", "Ghas"])  # one at a time: npm's wrapper calls a shell
 @pytest.mark.parametrize("report", [small_report(), hostile_report()])
-def test_microsofts_multitool_finds_no_error(report: Report, tmp_path: Path) -> None:
+def test_microsofts_multitool_finds_no_error(report: Report, kind: str, tmp_path: Path) -> None:
     tool = shutil.which("Sarif.Multitool") or shutil.which("sarif-multitool")
     if tool is None:
         pytest.skip("the SARIF multitool is not installed (npm install @microsoft/sarif-multitool)")
     file = tmp_path / "log.sarif"
     file.write_text(sarif.render(replace(report, docs=lambda: "https://docs.example")))
     done = subprocess.run(
-        [tool, "validate", str(file), "--rule-kind", "Sarif;Ghas"],
+        [tool, "validate", str(file), "--rule-kind", kind],
         check=False,
         capture_output=True,
         text=True,
