@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+
+from scheduler_reader.data import FOLDERS, documents
 
 DIAGNOSE = ("diagnose", "--format", "json", "--fail-on", "never")
 COMMAND_LINE = (*DIAGNOSE, "--", "vllm", "serve", "meta-llama/Llama-3.1-8B-Instruct", "-tp", "1")
@@ -23,8 +26,11 @@ print(*sys.modules, file=sys.stderr)
 
 def loaded(*arguments: str) -> set[str]:
     """The modules that a run of the command line leaves loaded."""
+    for folder in FOLDERS:
+        documents(folder)  # a checkout compiles what has changed, which loads yaml
     run = subprocess.run(
         [sys.executable, "-c", LISTING, *arguments],
+        env={name: value for name, value in os.environ.items() if not name.startswith("COVERAGE")},
         capture_output=True,
         text=True,
         check=True,
