@@ -7,7 +7,7 @@ extending service replace those of the extended one.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import yaml
 
@@ -19,8 +19,7 @@ from scheduler_reader.parse.yaml_nodes import child, entries, items, place
 MAX_EXTENDS = 10
 
 
-@dataclass(frozen=True, slots=True)
-class Service:
+class Service(NamedTuple):
     """One service; `layers` are its own mapping and those it extends, the strongest first."""
 
     name: str

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from scheduler_reader.knowledge.flags import any_release_table
 from scheduler_reader.parse.deployment import Deployment
@@ -31,8 +31,7 @@ READ_THAT = "if it starts vLLM, read that file"
 OTHER_SCRIPT = re.compile(r"[\w./$-]+\.(?:sh|py)\b")
 
 
-@dataclass(frozen=True, slots=True)
-class Container:
+class Container(NamedTuple):
     """What one container runs.  `program` is None when the image's own entrypoint runs."""
 
     form: str
@@ -41,7 +40,7 @@ class Container:
     image: Word | None = None
     program: tuple[Word, ...] | None = None
     arguments: tuple[Word, ...] = ()
-    env: Mapping[str, Value[str]] = field(default_factory=dict)
+    env: Mapping[str, Value[str]] = {}
     deployment: Deployment | None = None
 
     @property

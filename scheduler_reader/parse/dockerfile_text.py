@@ -6,7 +6,7 @@ Source: Dockerfile reference (format, parser directives, here-documents).
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from scheduler_reader.parse.input_file import InputFile
 
@@ -16,8 +16,7 @@ HERE_DOCUMENT = re.compile(r"<<-?\s*[\"']?(\w+)[\"']?")
 WITH_HERE_DOCUMENTS = frozenset({"RUN", "COPY", "ADD"})
 
 
-@dataclass(frozen=True, slots=True)
-class Instruction:
+class Instruction(NamedTuple):
     """`KEYWORD rest`; `text` has continuation lines joined by a blank line's worth of space."""
 
     keyword: str

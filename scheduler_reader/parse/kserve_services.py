@@ -8,7 +8,6 @@ where it stands in the same file.  Source: KServe's control-plane reference
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
 
 import yaml
 
@@ -83,8 +82,7 @@ def _merged(
     base = manifest.pods.container(container)
     added = manifest.pods.container(model)
     surroundings = pod_deployment(predictor or model, model, replicas, manifest.pods.file)
-    return replace(
-        base,
+    return base._replace(
         image=added.image or base.image,
         program=added.program or base.program,
         arguments=(*base.arguments, *added.arguments),

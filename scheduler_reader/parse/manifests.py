@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import yaml
 
@@ -14,8 +14,7 @@ from scheduler_reader.parse.source import PARSE_ERROR, ParsedEngine, ParsedFile,
 from scheduler_reader.parse.yaml_nodes import child, entries, items
 
 
-@dataclass(frozen=True, slots=True)
-class Manifest:
+class Manifest(NamedTuple):
     """The objects of a file, and the reader of its pods."""
 
     objects: tuple[KubernetesObject, ...]

@@ -13,6 +13,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
+from typing import NamedTuple
 
 from scheduler_reader.data import documents
 from scheduler_reader.parse.input_file import MAX_BYTES
@@ -96,8 +97,7 @@ def mentions_vllm(content: bytes) -> bool:
     return any(word in content for word in _known().words)
 
 
-@dataclass(frozen=True, slots=True)
-class _Known:
+class _Known(NamedTuple):
     """`compat_matrix/repository.yaml`, as the walk asks for it."""
 
     suffixes: frozenset[str]

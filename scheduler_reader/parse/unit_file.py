@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from scheduler_reader.parse.input_file import InputFile
 
@@ -17,8 +17,7 @@ VARIABLE = re.compile(r"\$(?:\{(\w+)\}|(\w+))")
 ESCAPES = {"n": "\n", "t": "\t", "s": " ", "r": "\r"}
 
 
-@dataclass(frozen=True, slots=True)
-class Setting:
+class Setting(NamedTuple):
     """`key=value` of a section; line ends inside the value are kept after a backslash's removal."""
 
     section: str

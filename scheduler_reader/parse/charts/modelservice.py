@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import yaml
 
@@ -36,8 +36,7 @@ PARALLEL = {"tensor": "--tensor-parallel-size", "data": "--data-parallel-size"}
 LOCAL = {"dataLocal": "--data-parallel-size-local"}
 
 
-@dataclass(frozen=True, slots=True)
-class Role:
+class Role(NamedTuple):
     """`decode` or `prefill`, and its values."""
 
     name: str

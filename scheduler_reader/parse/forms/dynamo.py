@@ -6,7 +6,6 @@ The worker takes vLLM's engine arguments and options of its own (`--is-prefill-w
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
 
 import yaml
 
@@ -54,7 +53,7 @@ def _engines(spec: yaml.Node, name: str | None, pods: PodReader) -> Iterator[Par
         own = shared | environment(child(component, "envs"), pods.file)
         for node in _containers(component):
             container = pods.container(node, _deployment(component, pods.file))
-            container = replace(container, name=role, env=own | dict(container.env))
+            container = container._replace(name=role, env=own | dict(container.env))
             yield from pods.container_engines(container)
 
 

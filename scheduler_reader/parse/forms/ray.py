@@ -7,7 +7,7 @@ a file of its own; RayLLM's older `engine_config` has the same arguments.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import yaml
 
@@ -24,8 +24,7 @@ FORM = "ray"
 MARKS = ("engine_kwargs", "llm_configs", "serveConfigV2", "model_loading_config")
 
 
-@dataclass(frozen=True, slots=True)
-class _Around:
+class _Around(NamedTuple):
     """What the parts around an LLM config give to its engine."""
 
     env: dict[str, Value[str]]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 import yaml
 
@@ -89,8 +89,7 @@ class _Reader:
         entrypoint = child(node, "entryPoint") or child(node, "entrypoint")
         program = words(entrypoint, self.file) if entrypoint is not None else None
         env = environment(child(node, "environment"), self.file)
-        return replace(
-            container,
+        return container._replace(
             program=program,
             arguments=(*(container.program or ()), *container.arguments),
             env={**container.env, **env},
