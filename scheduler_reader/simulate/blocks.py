@@ -17,8 +17,9 @@ from scheduler_reader.simulate.failure import NotPlainError
 
 # What stands in the free list: a block of a prefix by its number, the own blocks of a preempted
 # request by its place, or blocks in which nothing is found.
-Entry: TypeAlias = tuple[str, int]
-PREFIX, OWN, NOTHING = "prefix", "own", "nothing"
+Entry: TypeAlias = int | tuple[str, int]
+OWN, NOTHING = "own", "nothing"
+_POSITIONS = 32  # bits of a block's position in what it holds: the group's number is above them
 
 
 class Found(NamedTuple):
@@ -51,20 +52,21 @@ class Blocks:
         self._is_ordered = False
         self._list: OrderedDict[Entry, int] = OrderedDict()
         self._last_number = 0  # of a block of a prefix, or of blocks with nothing in them
-        self._prefixes: dict[int, tuple[int, int]] = {}  # (group, blocks) by place
+        self._prefixes: dict[int, tuple[int, int]] = {}  # (first content, blocks) by place
         self._tables: dict[int, list[int]] = {}  # held blocks of the prefix by place
         self._users: dict[int, int] = {}  # by block of a prefix
-        self._content: dict[int, tuple[int, int]] = {}  # (group, position) by such a block
-        self._index: dict[tuple[int, int], list[int]] = {}  # the other way round, oldest first
+        self._content: dict[int, int] = {}  # by such a block, once it has a hash
+        self._holder: dict[int, int] = {}  # the other way round: the oldest block
+        self._younger: dict[int, list[int]] = {}  # the others with the same content
         self._changes = 0  # of what can be found
-        self._freed: dict[Entry, int] = {}  # after how many of them blocks came back last
+        self._freed: dict[int, int] = {}  # by place with own blocks: after how many they came back
         self._last = (-1, 0, 0), NOTHING_FOUND  # asked for, and the answer
 
     def arrive(self, place: int, group: int | None, prefix_tokens: int) -> None:
         """A request shares its first tokens with all of its group."""
         if group is not None and self._keeps_content and prefix_tokens >= self._size:
             self._order()
-            self._prefixes[place] = group, prefix_tokens // self._size
+            self._prefixes[place] = group << _POSITIONS, prefix_tokens // self._size
 
     def find(self, place: int, known: int) -> Found:
         """What a waiting request of so many tokens finds: never the block of its last one."""
@@ -79,11 +81,10 @@ class Blocks:
         """Whether of what a waiting request finds the last block is always the next one taken: with
         each block that is taken it loses one at most, and fits no sooner.
         """
-        freed = [
-            inf if self._users[block] else self._freed[PREFIX, block] for block in found.prefix
-        ]
+        users, entries = self._users, self._list
+        freed = [inf if users[block] else entries[block] for block in found.prefix]
         if found.own:
-            freed.append(self._freed[OWN, place])
+            freed.append(self._freed[place])
         return freed == sorted(freed, reverse=True)
 
     def wanted(self, found: Found, tokens: int) -> int:
@@ -95,11 +96,12 @@ class Blocks:
         """Give a waiting request the blocks of so many tokens, those found included: how many."""
         if not self._is_ordered:
             return self.extend(place, 0, tokens)
+        users, entries = self._users, self._list
         for block in found.prefix:
-            if not self._users[block]:
-                del self._list[PREFIX, block]
+            if not users[block]:
+                del entries[block]
                 self.free -= 1
-            self._users[block] += 1
+            users[block] += 1
         if self._list.pop((OWN, place), 0) != found.own:
             raise NotPlainError  # what is left could be found beside what is written again
         self.free -= found.own
@@ -118,19 +120,20 @@ class Blocks:
     def take(self, blocks: int) -> None:
         """The next free blocks; what they held is forgotten."""
         self.free -= blocks
+        entries = self._list
         while blocks and self._is_ordered:
-            entry = next(iter(self._list))
-            there = self._list[entry]
-            if there > blocks:
-                self._list[entry] = there - blocks
+            entry, there = entries.popitem(last=False)
+            if isinstance(entry, int):
+                self._forget(entry)
+                blocks -= 1
+            elif there > blocks:
+                entries[entry] = there - blocks
+                entries.move_to_end(entry, last=False)
                 self._changes += entry[0] == OWN
                 return
-            blocks -= there
-            del self._list[entry]
-            if entry[0] == PREFIX:
-                self._forget(entry[1])
-            self._freed.pop(entry, None)
-            self._changes += 1
+            else:
+                blocks -= there
+                self._changes += 1
 
     def release(self, place: int, tokens: int, hashed: int, *, waits: bool) -> None:
         """Take back the blocks of so many tokens, of which `hashed` are in blocks with a hash; one
@@ -142,21 +145,17 @@ class Blocks:
                 self.free += held
                 return
             self._order()
+        self._changes += 1
         table = self._tables.pop(place, [])
         own = max(whole - len(table), 0)
         self._put(held - whole, at_front=self._unhashed_first)
         if waits and own:
-            self._put_kept((OWN, place), own)
+            self._list[OWN, place] = own
+            self._freed[place] = self._changes
         else:
             self._put(own)
         self.free += held - whole + own
-        for block in reversed(table[:whole]):
-            self._users[block] -= 1
-            if not self._users[block]:
-                self._put_kept((PREFIX, block), 1)
-                self.free += 1
-        for block in table[whole:]:
-            del self._users[block]
+        self._leave(table, whole)
         if not waits:
             self._prefixes.pop(place, None)
 
@@ -167,50 +166,69 @@ class Blocks:
 
     def _find(self, place: int, known: int) -> Found:
         most = (known - 1) // self._size
-        group, shared = self._prefixes.get(place, (0, 0))
+        content, shared = self._prefixes.get(place, (0, 0))
         prefix: list[int] = []
-        for position in range(min(shared, most)):
-            holders = self._index.get((group, position))
-            if holders is None:
+        for each in range(content, content + min(shared, most)):
+            block = self._holder.get(each)
+            if block is None:
                 return Found(tuple(prefix), 0)
-            prefix.append(holders[0])
+            prefix.append(block)
         own = self._list.get((OWN, place), 0)
         return Found(tuple(prefix), min(own, most - len(prefix)))
 
     def _write(self, place: int, held: int, blocks: int, whole: int) -> None:
         """A request holds more blocks, of which the first `whole` get a hash."""
-        group, shared = self._prefixes[place]
-        table = self._tables[place]
-        while len(table) < min(blocks, shared):
-            self._last_number += 1
-            self._users[self._last_number] = 1
-            table.append(self._last_number)
-        for position in range(max(held - 1, 0), min(whole, shared)):
-            block, content = table[position], (group, position)
-            if block not in self._content:
-                self._content[block] = content
-                self._index.setdefault(content, []).append(block)
+        content, shared = self._prefixes[place]
+        table, users = self._tables[place], self._users
+        more = min(blocks, shared) - len(table)
+        if more > 0:
+            fresh = range(self._last_number + 1, self._last_number + more + 1)
+            self._last_number += more
+            users.update(dict.fromkeys(fresh, 1))
+            table += fresh
+        contents, holder = self._content, self._holder
+        first = max(held - 1, 0)
+        for each, block in enumerate(table[first:whole], content + first):
+            if block in contents:
+                continue
+            contents[block] = each
+            if each not in holder:
+                holder[each] = block
+            else:
+                self._younger.setdefault(each, []).append(block)
+        self._changes += 1
+
+    def _leave(self, table: list[int], whole: int) -> None:
+        """One user less of the blocks of a prefix, of which the first `whole` have a hash."""
+        users, entries = self._users, self._list
+        for block in reversed(table[:whole]):
+            users[block] -= 1
+            if not users[block]:
                 self._changes += 1
+                entries[block] = self._changes
+                self.free += 1
+        for block in table[whole:]:
+            del users[block]
 
     def _forget(self, block: int) -> None:
-        content = self._content.pop(block)
+        """A block of a prefix is taken for something else."""
         del self._users[block]
-        self._index[content].remove(block)
-        if not self._index[content]:
-            del self._index[content]
-
-    def _put_kept(self, entry: Entry, blocks: int) -> None:
-        """Blocks that can be found come back."""
         self._changes += 1
-        self._freed[entry] = self._changes
-        self._list[entry] = blocks
+        content = self._content.pop(block)
+        younger = self._younger.get(content)
+        if not younger:
+            del self._holder[content]
+        elif self._holder[content] == block:
+            self._holder[content] = younger.pop(0)
+        else:
+            younger.remove(block)
 
     def _put(self, blocks: int, *, at_front: bool = False) -> None:
         """Blocks in which nothing is found come back."""
         if not blocks:
             return
         neighbour = next(iter(self._list) if at_front else reversed(self._list), None)
-        if neighbour is not None and neighbour[0] == NOTHING:
+        if isinstance(neighbour, tuple) and neighbour[0] == NOTHING:
             self._list[neighbour] += blocks
             return
         self._last_number += 1

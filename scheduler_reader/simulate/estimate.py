@@ -34,7 +34,6 @@ ORIGIN = Origin("derived", "simulated run of the workload")
 MOST_REQUESTS = 8_000  # a run of them takes less than a second
 MOST_WORK = 250_000  # the same for what the exact scheduler decides (`stepwise.run_stepwise`)
 MOST_WORK_OF_A_LIFT = 60_000  # up to three lifts are run beside the engine as it is
-MOST_GAPS = 1_000_000  # the same, where an objective is on each request's own gaps
 
 
 def simulated_estimate(
@@ -93,9 +92,9 @@ def _simulated(
     """The closed form's estimate with the figures of a run, or why there is no run."""
     if isinstance(setup, Unknown):
         return setup
-    obstacle = _obstacle(setup.value, slo)
-    if obstacle is not None:
-        return Unknown(obstacle)
+    count = setup.value.workload.num_requests
+    if count > MOST_REQUESTS:
+        return Unknown(f"{count:,} requests are more than {MOST_REQUESTS:,}")
     try:
         result = serve(*runnable(setup.value), most_work=most_work)
     except LongRunError:
@@ -108,16 +107,6 @@ def _simulated(
     if metrics.unfinished or metrics.ttft_ms is None:
         return Unknown("some requests are never scheduled")
     return Known(_merged(instant, result, metrics, setup.value), ORIGIN)
-
-
-def _obstacle(setup: Setup, slo: Slo) -> str | None:
-    """Why a workload is not run, or None."""
-    workload, count = setup.workload, setup.workload.num_requests
-    if count > MOST_REQUESTS:
-        return f"{count:,} requests are more than {MOST_REQUESTS:,}"
-    if slo.itl_ms is not None and count * workload.output_tokens.mean > MOST_GAPS:
-        return f"an ITL objective on more than {MOST_GAPS:,} gaps"
-    return None
 
 
 def _unsimulated(instant: Known[PerformanceEstimate], reason: str) -> Known[PerformanceEstimate]:

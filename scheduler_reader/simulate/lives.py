@@ -131,3 +131,17 @@ class LifeGaps(OwnGaps):
                 yield part
             else:
                 yield from (Progression(gap, 0.0, 1, 1) for gap in part)
+
+    def within(self, limit_s: float) -> tuple[int, int]:
+        size = count = 0
+        for part in self._parts:
+            if isinstance(part, float):
+                size += 1
+                count += part <= limit_s
+            elif isinstance(part, Progression):
+                size += part.steps
+                count += part.split(limit_s)
+            else:
+                size += len(part)
+                count += sum([gap <= limit_s for gap in part])
+        return size, count
