@@ -82,7 +82,9 @@ def assess(parsed: ParsedEngine, request: Request) -> Assessment:
 
         known = estimate.value if isinstance(estimate, Known) else None
         comparison = compared(request.observation, plan, known)
-        bottleneck = outranked(engine, plan, bottleneck, estimate, request.observation)
+        bottleneck = outranked(
+            engine, plan, bottleneck, estimate, request.observation, slo=request.slo
+        )
     facts = Facts.of(
         engine,
         plan,

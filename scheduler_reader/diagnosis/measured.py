@@ -8,12 +8,15 @@ from __future__ import annotations
 from scheduler_reader.capacity.plan import CapacityPlan
 from scheduler_reader.diagnosis.bottleneck import KIND_OF_SHARE
 from scheduler_reader.diagnosis.seen import Seen
-from scheduler_reader.diagnosis.signs import FULL, Sign, first_sign
+from scheduler_reader.diagnosis.sign import FULL, Sign
+from scheduler_reader.diagnosis.signs import first_sign
 from scheduler_reader.diagnosis.verdict import OBSERVED, Bottleneck
 from scheduler_reader.observe.observation import Observation
+from scheduler_reader.performance.build import build_step_model
 from scheduler_reader.performance.estimate import PerformanceEstimate
 from scheduler_reader.resolve.engine import ResolvedEngine
 from scheduler_reader.value import Known, Unknown, Value
+from scheduler_reader.workload import Slo
 
 
 def outranked(
@@ -22,13 +25,15 @@ def outranked(
     predicted: Value[Bottleneck],
     estimate: Value[PerformanceEstimate],
     observation: Observation,
+    *,
+    slo: Slo,
 ) -> Value[Bottleneck]:
     """The verdict with the observation taken into account; the prediction where it does not tell.
 
     Without the four metrics a verdict needs it says what of it rests on prediction.
     """
     known = estimate.value if isinstance(estimate, Known) else None
-    seen = Seen.of(engine, plan, known, observation)
+    seen = Seen(engine, plan, known, observation, slo, build_step_model(engine))
     sign = first_sign(seen)
     if sign is not None:
         return Known(_verdict(sign, predicted, observation), OBSERVED)

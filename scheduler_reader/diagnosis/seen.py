@@ -6,12 +6,11 @@ from typing import Any, NamedTuple
 
 from scheduler_reader.capacity.plan import CapacityPlan
 from scheduler_reader.observe.observation import Observation
-from scheduler_reader.performance.build import build_step_model
 from scheduler_reader.performance.estimate import PerformanceEstimate
-from scheduler_reader.performance.step import StepModel
+from scheduler_reader.performance.step import StepModel, StepParts
 from scheduler_reader.resolve.engine import ResolvedEngine
 from scheduler_reader.value import Known, Unknown, Value
-from scheduler_reader.workload import DEFAULT_WORKLOAD
+from scheduler_reader.workload import DEFAULT_WORKLOAD, Slo
 
 
 class Seen(NamedTuple):
@@ -21,17 +20,8 @@ class Seen(NamedTuple):
     plan: CapacityPlan
     estimate: PerformanceEstimate | None
     observation: Observation
+    slo: Slo
     step: Value[StepModel]
-
-    @classmethod
-    def of(
-        cls,
-        engine: ResolvedEngine,
-        plan: CapacityPlan,
-        estimate: PerformanceEstimate | None,
-        observation: Observation,
-    ) -> Seen:
-        return cls(engine, plan, estimate, observation, build_step_model(engine))
 
     def get(self, name: str) -> float | None:
         return self.observation.get(name)
@@ -84,14 +74,40 @@ class Seen(NamedTuple):
         return self.get("output_tokens_per_s")
 
     @property
+    def request_rate(self) -> float | None:
+        """Requests that finish."""
+        rate, outputs = self.get("requests_per_s"), self.get("output_tokens_mean")
+        if rate is None and self.output_rate is not None and outputs:
+            return self.output_rate / outputs
+        return rate
+
+    @property
+    def decoding(self) -> float | None:
+        """Requests that are given tokens: by Little's law as many as end while one is given its own."""
+        rate, outputs = self.request_rate, self.get("output_tokens_mean")
+        gap_ms = self.get("tpot_ms") or self.get("itl_mean_ms")
+        if rate is None or outputs is None or gap_ms is None:
+            return None
+        return rate * outputs * gap_ms / 1e3
+
+    @property
+    def queued(self) -> float | None:
+        """Requests that wait for their first token and not for the steps of their own prompt."""
+        rate, prompt, budget = self.request_rate, self.get("input_tokens_mean"), self.token_budget
+        ttft_ms = self.get("ttft_mean_ms") or self.get("ttft_p50_ms")
+        if rate is None or ttft_ms is None or prompt is None or budget is None:
+            return None
+        own_ms = self.step_ms_of_prompts(min(prompt, budget))
+        if own_ms is None:
+            return None
+        return rate * max(0.0, ttft_ms - own_ms * max(1.0, prompt / budget)) / 1e3
+
+    @property
     def prompt_rate(self) -> float | None:
         """Prompt tokens that are computed; those found in the prefix cache are not."""
         rate, length = self.get("prompt_tokens_per_s"), self.get("input_tokens_mean")
-        requests, outputs = self.get("requests_per_s"), self.get("output_tokens_mean")
-        if requests is None and self.output_rate is not None and outputs:
-            requests = self.output_rate / outputs
-        if rate is None and requests is not None and length is not None:
-            rate = requests * length
+        if rate is None and self.request_rate is not None and length is not None:
+            rate = self.request_rate * length
         return None if rate is None else rate * (1 - (self.get("prefix_cache_hit_rate") or 0.0))
 
     def step_ms_of_prompts(self, tokens: float) -> float | None:
@@ -102,15 +118,34 @@ class Seen(NamedTuple):
         return 1e3 * model.step_seconds(0, 0, [(tokens * model.batches_in_flight, 0)])
 
     @property
+    def full_step(self) -> StepParts | None:
+        """What a step full of prompt tokens goes into, predicted."""
+        return self._step_of(self.token_budget)
+
+    @property
+    def gain_of_twice_the_budget(self) -> float | None:
+        """How many more prompt tokens/s full steps of twice the budget compute, predicted."""
+        full, budget = self.full_step, self.token_budget
+        if full is None or budget is None:
+            return None
+        double = self._step_of(2 * budget)
+        return None if double is None else 2 * sum(full) / sum(double) - 1
+
+    def _step_of(self, tokens: int | None) -> StepParts | None:
+        if tokens is None or isinstance(self.step, Unknown):
+            return None
+        return self.step.value.step_parts(0, 0, [(float(tokens), 0)])
+
+    @property
     def prefill_share(self) -> float | None:
         """Of the engine's time, what full steps of the observed prompt tokens take, predicted."""
         rate, budget = self.prompt_rate, self.token_budget
         if rate == 0:
             return 0.0
-        if rate is None or budget is None or isinstance(self.step, Unknown):
+        full = self.full_step
+        if rate is None or budget is None or full is None:
             return None
-        seconds = self.step.value.step_seconds(0, 0, [(float(budget), 0)])
-        return rate / self.engines * seconds / budget
+        return rate / self.engines * sum(full) / budget
 
     @property
     def busy_at_most(self) -> float | None:

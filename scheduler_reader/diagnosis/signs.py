@@ -12,40 +12,22 @@ Where a sign begins has its source beside it; one without is judgement, as no so
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import NamedTuple
 
 from scheduler_reader.diagnosis.objective import WORTH_NAMING
 from scheduler_reader.diagnosis.seen import Seen
-from scheduler_reader.diagnosis.verdict import Confidence, Default, Kind
-from scheduler_reader.observe.observation import ENOUGH_REQUESTS, concurrency_of
+from scheduler_reader.diagnosis.sign import BUSY, FULL, SEATED, Sign, waiting_text
+from scheduler_reader.diagnosis.signs_of_prompts import held, spikes
+from scheduler_reader.observe.observation import ENOUGH_REQUESTS
 from scheduler_reader.workload import DEFAULT_WORKLOAD
 
-FULL = 0.9  # of the KV blocks, where the length of the next prompt is not known
 ALL_USED = 0.95  # of the KV blocks, where it is not known whether anybody waits
 PREEMPTED = WORTH_NAMING  # preemptions a request: each repeats its prefill
-SEATED = 0.95  # of max_num_seqs: a request that ends leaves its seat for a step
 OVERLOADED = 1.1  # requests sent over requests served
-IDLE = 1.0  # requests running and waiting
 REACHING = 0.8  # of the requests that the client keeps open; by Little's law also of their time
-BUSY = 0.5  # of the engine's time
+IDLE = REACHING  # requests running and waiting: fewer than one client that always asks has open
+QUEUED = 0.1  # of the requests that are given tokens
 SLOWED = 0.1  # of the engine's time, where requests run and others wait for them
-FILLED = 0.7  # of the engine's time, or of the token budget
-# P99 of the gaps over a step of decodes alone: the strict objective of Agrawal et al., Sarathi-Serve,
-# OSDI 2024, section 5.1; in its table 3 that is 0.1 to 0.2 s for models on one or two GPUs.
-SPIKED = 5.0
-NOTICEABLE_MS = 200.0
-# A gap spans a step, the one in flight before it (async scheduling), and what a prediction is off.
-SPANNED = 1 / 3
 DEFAULT_TOKENS = DEFAULT_WORKLOAD.input_tokens.mean + DEFAULT_WORKLOAD.output_tokens.mean
-
-
-class Sign(NamedTuple):
-    """A limit that the metrics show to bind, in a sentence with their figures."""
-
-    default: Default
-    kind: Kind
-    sentence: str
-    confidence: Confidence | None = None  # where it is not that of a verdict from metrics
 
 
 def first_sign(seen: Seen) -> Sign | None:
@@ -53,11 +35,23 @@ def first_sign(seen: Seen) -> Sign | None:
     return next((sign for look in LOOKS if (sign := look(seen)) is not None), None)
 
 
-def _waiting(requests: float) -> str:
-    return f"{requests:,.0f} requests wait" if round(requests) > 1 else "1 request waits"
-
-
 # Each look at the metrics gives a sign, or None where they do not tell.
+
+
+def _outrun(seen: Seen) -> Sign | None:
+    """More is sent than served, and the prompts alone take longer than they are sent in.
+
+    Then neither blocks nor seats help, however full they are.
+    """
+    sign, share = _overload(seen), seen.prefill_share
+    offered, served = seen.get("offered_requests_per_s"), seen.get("requests_per_s")
+    if sign is None or share is None or not offered or not served:
+        return None
+    needed = share * offered / served
+    if needed <= 1:
+        return None
+    says = f"{sign.sentence}; the prompts alone take {needed:,.1f} times as long as the load lasted"
+    return sign._replace(sentence=says)
 
 
 def _overload(seen: Seen) -> Sign | None:
@@ -79,7 +73,7 @@ def _starvation(seen: Seen) -> Sign | None:
     usage, waiting = seen.get("kv_cache_usage"), seen.get("waiting")
     preempted, count = seen.get("preemptions_per_request"), seen.get("preemptions")
     if usage is not None and waiting is not None and waiting >= 1 and usage >= FULL:
-        sentence = f"{usage:.0%} of the KV blocks are used and {_waiting(waiting)}"
+        sentence = f"{usage:.0%} of the KV blocks are used and {waiting_text(waiting)}"
     elif preempted is not None and preempted > PREEMPTED:
         sentence = f"{preempted:,.2f} preemptions a request: blocks run out while requests grow"
     elif usage is not None and usage >= FULL and count:
@@ -102,7 +96,7 @@ def _no_room(seen: Seen) -> Sign | None:
     if usage is not None and tokens is not None and prompt is not None:
         free = (1 - usage) * tokens
         says = (
-            f"{_waiting(waiting)}, and the {free:,.0f} tokens of free KV blocks are fewer "
+            f"{waiting_text(waiting)}, and the {free:,.0f} tokens of free KV blocks are fewer "
             f"than a prompt of {prompt:,.0f} takes"
         )
         return Sign("paged_attention", "kv_starvation", says) if free < prompt else None
@@ -112,7 +106,7 @@ def _no_room(seen: Seen) -> Sign | None:
     if running >= SEATED * seats or running / seen.engines < fitting:
         return None
     says = (
-        f"{_waiting(waiting)} beside free seats ({running:,.0f} run of {seats:,.0f}), and the KV "
+        f"{waiting_text(waiting)} beside free seats ({running:,.0f} run of {seats:,.0f}), and the KV "
         f"blocks hold {fitting:,.2f} requests of full length"
     )
     return Sign("paged_attention", "kv_starvation", says, "low")
@@ -152,63 +146,32 @@ def _crowd(seen: Seen) -> Sign | None:
     )
 
 
-def _spikes(seen: Seen) -> Sign | None:
-    """Gaps as long as a step that the token budget fills, far above the median."""
-    p50, p99 = seen.get("itl_p50_ms") or seen.get("tpot_ms"), seen.get("itl_p99_ms")
-    budget = seen.token_budget
-    if p99 is None or budget is None or p99 < max(SPIKED * (p50 or 0.0), NOTICEABLE_MS):
-        return None
-    prompt, concurrency = seen.get("input_tokens_mean"), concurrency_of(seen.observation)
-    is_chunked = seen.setting("enable_chunked_prefill") is not False
-    tokens = float(budget) if is_chunked or prompt is None else prompt
-    if prompt is not None and concurrency is not None:  # no step has more than are there
-        tokens = min(tokens, prompt * concurrency)
-    beside = "" if p50 is None else f" beside a median of {p50:,.0f} ms"
-    kind: Kind = "chunk_too_large" if is_chunked else "prefill_unchunked"
-    said = f"ITL p99 is {p99:,.0f} ms{beside}: a step of {tokens:,.0f} prompt tokens takes about "
-    held = ", and every stream waits for it"
-    step_ms = seen.step_ms_of_prompts(tokens)
-    if step_ms is not None and step_ms >= SPANNED * p99:
-        return Sign("chunked_prefill", kind, f"{said}{step_ms:,.0f} ms{held}")
-    rate = seen.prompt_rate
-    measured_ms = 1e3 * tokens * seen.engines / rate if rate else None
-    if measured_ms is not None and SPANNED * p99 <= measured_ms <= p99 / SPANNED:
-        says = f"{said}{measured_ms:,.0f} ms at the {rate:,.0f} prompt tokens/s observed{held}"
-        return Sign("chunked_prefill", kind, says)
-    if step_ms is None and p50 is not None:
-        guess = (
-            f"ITL p99 is {p99:,.0f} ms{beside}, as where steps carry prompts (up to {tokens:,.0f} "
-            "tokens); how long such a step takes is not known here"
-        )
-        return Sign("chunked_prefill", kind, guess, "low")
-    return None
+def _turnover(seen: Seen) -> Sign | None:
+    """Where nobody looked at the queues, what Little's law says of them.
 
-
-def _held(seen: Seen) -> Sign | None:
-    """Requests wait though seats and blocks are free: arithmetic, or another limit of admission."""
-    usage, waiting = seen.get("kv_cache_usage"), seen.get("waiting")
-    running, seats = seen.get("running"), seen.seats
-    if waiting is None or running is None or usage is None or waiting < 1 or usage >= FULL:
+    So many requests wait for their first token while those that are given tokens fill the blocks,
+    or the seats.
+    """
+    decoding, queued, tokens = seen.decoding, seen.queued, seen.kv_tokens
+    prompt, output = seen.get("input_tokens_mean"), seen.get("output_tokens_mean")
+    if seen.get("waiting") is not None or decoding is None or queued is None or tokens is None:
         return None
-    if seats is not None and running >= SEATED * seats:
+    if prompt is None or output is None or queued < max(1.0, QUEUED * decoding):
         return None
-    tokens, budget, share = seen.get("step_tokens_mean"), seen.token_budget, seen.prefill_share
-    wait = f"{_waiting(waiting)} while seats and KV blocks are free"
-    if tokens is not None and budget is not None and tokens >= FILLED * budget:
-        says = f"a step computes {tokens:,.0f} tokens of at most {budget:,}"
-        return Sign("none", "compute_bound", f"{wait}, and {says}: prefill takes all of the time")
-    if share is not None and share >= FILLED:
-        says = f"{seen.prompt_rate:,.0f} prompt tokens/s are what this GPU computes"
-        return Sign("none", "compute_bound", f"{wait}, and {says}: prefill takes all of the time")
-    is_prefilling = share is None and bool(seen.prompt_rate)
-    if waiting <= running or is_prefilling or (share is not None and share >= BUSY):
-        return None
+    usage = seen.get("kv_cache_usage")
+    held = decoding / seen.engines * (prompt + output / 2)
+    full = (held / tokens if usage is None else usage) >= FULL
     says = (
-        f"{wait} ({running:,.0f} run{'' if seats is None else f' of {seats:,.0f}'}, {usage:.0%} of the "
-        "blocks are used), so a limit other than max_num_seqs admits no more: LoRA adapters, structured "
-        "output, a KV connector, or partial prefills"
+        f"by Little's law {queued:,.0f} requests wait for their first token, and the {decoding:,.0f} "
+        "that are given tokens "
     )
-    return Sign("continuous_batching", "admission_stall", says)
+    if full:
+        says += f"take {held:,.0f} of the {tokens:,.0f} tokens that the KV blocks hold"
+        return Sign("paged_attention", "kv_starvation", says, "medium")
+    if seen.seats is None or decoding < FULL * seen.seats:
+        return None
+    says += f"take the {seen.seats:,.0f} seats of max_num_seqs; KV blocks are free"
+    return Sign("continuous_batching", "admission_stall", says, "medium")
 
 
 def _unfed(seen: Seen) -> Sign | None:
@@ -252,7 +215,7 @@ def _little_done(seen: Seen) -> Sign | None:
         return None
     if (inside is not None and inside < IDLE) or (queue and not running):
         return None
-    if _spikes(seen) is not None:
+    if spikes(seen) is not None:
         return None
     where = (
         "the rest passes outside of it (client, proxy, tokenizer or preprocessing)"
@@ -268,12 +231,14 @@ def _little_done(seen: Seen) -> Sign | None:
 
 
 LOOKS: tuple[Callable[[Seen], Sign | None], ...] = (
+    _outrun,
     _starvation,
     _stall,
     _crowd,
     _little_done,
+    _turnover,
     _overload,
-    _spikes,
-    _held,
+    spikes,
+    held,
     _unfed,
 )

@@ -32,6 +32,7 @@ NEEDED: Mapping[str, tuple[str, ...]] = {
     "concurrency": ("running", "running_mean", "offered_concurrency"),
 }
 LENGTHS = {"input_tokens": "prompts", "output_tokens": "outputs"}
+SEEN = 0.1  # requests open at once, in the mean: fewer are nobody, or one now and then
 ENOUGH_REQUESTS = 10  # of a closed loop, for each that is open at once
 
 
@@ -150,7 +151,7 @@ def observed_workload(observation: Observation) -> Workload | None:
     What is not known of it is as in the default load, but for an offered rate: whether one is
     sustained hangs on both lengths, so without them it says nothing.
     """
-    shape = _observed_lengths(observation)
+    shape = _observed_lengths(observation) or _lengths_by_their_ratio(observation)
     rate = observation.get("offered_requests_per_s")
     if observation.is_open_loop and rate:
         if len(shape) < len(LENGTHS):
@@ -177,6 +178,8 @@ def observed_workload(observation: Observation) -> Workload | None:
 def workload_note(observation: Observation) -> str:
     """What of the load is observed, where nobody states one."""
     known = [LENGTHS[name] for name in _observed_lengths(observation)]
+    if _lengths_by_their_ratio(observation):
+        known.append("ratio of prompt to output")
     if observation.is_open_loop:
         known.append("rate")
     elif concurrency_of(observation) is not None:
@@ -202,14 +205,27 @@ def _observed_lengths(observation: Observation) -> dict[str, Any]:
     return found
 
 
+def _lengths_by_their_ratio(observation: Observation) -> dict[str, Any]:
+    """Where nobody counts requests: the default lengths, one cut to what tokens a second say of both."""
+    prompts, outputs = (observation.get(f"{name}_tokens_per_s") for name in ("prompt", "output"))
+    if not prompts or not outputs or _observed_lengths(observation):
+        return {}
+    prompt, output = DEFAULT_WORKLOAD.input_tokens.mean, DEFAULT_WORKLOAD.output_tokens.mean
+    if prompts * output >= outputs * prompt:
+        cut = {"output_tokens": prompt * outputs / prompts}
+    else:
+        cut = {"input_tokens": output * prompts / outputs}
+    return {name: Lengths(constant=max(1, round(length))) for name, length in cut.items()}
+
+
 def concurrency_of(observation: Observation) -> int | None:
     """Requests that were open at once: as the client kept them, else as the server saw them."""
     stated = concurrency_of_client(observation.measures)
     running, waiting = observation.get("running"), observation.get("waiting")
     seen = None if running is None else running + (waiting or 0.0)
     for found in (stated, observation.get("running_mean"), seen):
-        if found is not None and found >= 1:
-            return round(found)
+        if found is not None and found >= SEEN:
+            return max(1, round(found))
     return None
 
 

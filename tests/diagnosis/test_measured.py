@@ -11,9 +11,11 @@ from scheduler_reader.diagnosis.seen import Seen
 from scheduler_reader.observe.bench import Benchmark
 from scheduler_reader.observe.observation import Observation
 from scheduler_reader.performance import estimate_performance
+from scheduler_reader.performance.build import build_step_model
 from scheduler_reader.value import Known, Origin, Unknown
 from scheduler_reader.workload import DEFAULT_WORKLOAD, Slo
 
+NO_OBJECTIVE = Slo()
 HERE = Origin("file", path="metrics.txt")
 FOUR = {"ttft_mean_ms": 200.0, "itl_mean_ms": 12.0, "output_tokens_per_s": 2000.0}
 MODEL = "meta-llama/Llama-3.1-8B-Instruct --max-num-seqs 64 --max-model-len 16384"
@@ -27,11 +29,11 @@ def seen(is_benchmark: bool = False, **measures: float) -> Observation:
 
 @pytest.fixture(scope="module")
 def verdict(served):
-    def run(observation: Observation, arguments: str = MODEL):
+    def run(observation: Observation, arguments: str = MODEL, slo: Slo = NO_OBJECTIVE):
         engine, plan = served(arguments)
         estimate = estimate_performance(engine, plan, DEFAULT_WORKLOAD, Slo())
         predicted = find_bottleneck(engine, plan, DEFAULT_WORKLOAD, Slo())
-        found = outranked(engine, plan, predicted, estimate, observation)
+        found = outranked(engine, plan, predicted, estimate, observation, slo=slo)
         assert isinstance(found, Known)
         return found.value
 
@@ -228,6 +230,70 @@ def test_a_queue_beside_free_seats_in_a_pool_of_few_requests(unknown_model):
     assert isinstance(unknown_model(**queue, max_concurrency=7.0), Unknown)
 
 
+GAPS = {"itl_p50_ms": 12.0, "itl_p99_ms": 150.0}
+
+
+@pytest.mark.parametrize(
+    ("itl_ms", "kind"), [(None, False), (100.0, True), (160.0, False), (10.0, False)]
+)
+def test_with_an_objective_a_gap_counts_where_it_misses_that(verdict, itl_ms, kind):
+    found = verdict(seen(**GAPS), slo=Slo(itl_ms=itl_ms))
+    assert (found.kind == "chunk_too_large") is kind
+
+
+SENT = {"requests_per_s": 20.0, "input_tokens_mean": 1500.0, "output_tokens_mean": 100.0}
+CROWDED = {"running": 60.0, "waiting": 400.0, "kv_cache_usage": 0.97, "ttft_mean_ms": 20_000.0}
+
+
+def test_prompts_that_outrun_the_card_are_no_matter_of_blocks(verdict):
+    assert verdict(seen(**SENT, **CROWDED)).kind == "kv_starvation"
+    slightly = verdict(seen(**SENT, **CROWDED, offered_requests_per_s=23.0))
+    assert slightly.kind == "kv_starvation"
+    far = verdict(seen(**SENT, **CROWDED, offered_requests_per_s=200.0))
+    assert far.kind == "saturated"
+    assert "the prompts alone take " in far.evidence[0]
+
+
+LONG = {"input_tokens_mean": 6000.0, "output_tokens_mean": 1000.0, "offered_concurrency": 60.0}
+
+
+def test_a_client_alone_tells_by_littles_law_what_is_full(verdict):
+    """4 requests/s of 1,000 tokens every 15 ms are 60 at a time, of 6,500 tokens each."""
+    run = {**LONG, "requests_per_s": 3.6, "tpot_ms": 20.0, "ttft_mean_ms": 20_000.0}
+    blocks = verdict(seen(**run), f"{MODEL} --gpu-memory-utilization 0.85".replace("64", "256", 1))
+    assert (blocks.kind, blocks.confidence) == ("kv_starvation", "medium")
+    assert blocks.evidence[0].startswith("by Little's law ")
+    short = {**run, "input_tokens_mean": 600.0}
+    seats = verdict(seen(**short))
+    assert seats.kind == "admission_stall"
+    assert "take the 64 seats of max_num_seqs" in seats.evidence[0]
+    assert verdict(seen(**{**run, "ttft_mean_ms": 900.0})).kind != "kv_starvation"
+
+
+QUEUE = {"running": 3.0, "waiting": 30.0, "kv_cache_usage": 0.05}
+
+
+def test_a_queue_beside_room_may_be_prompts_where_nobody_counts_them(verdict):
+    """A budget of 128 computes far less than the card could; one of 8,192 as much as it can."""
+    small = f"{MODEL} --max-num-batched-tokens 128"
+    unseen = verdict(seen(**QUEUE), small)
+    assert (unseen.kind, unseen.confidence) == ("chunk_too_small", "low")
+    counted = verdict(seen(**QUEUE, prompt_tokens_per_s=15_000.0), small)
+    assert counted.kind == "chunk_too_small"
+    assert "with twice the token budget it computes " in counted.evidence[0]
+    large = verdict(seen(**QUEUE))
+    assert (large.kind, large.confidence) == ("admission_stall", "low")
+    assert verdict(seen(**QUEUE, prompt_tokens_per_s=40_000.0)).kind == "compute_bound"
+    assert verdict(seen(**QUEUE, prompt_tokens_per_s=100.0)).confidence != "low"
+
+
+def test_one_client_that_always_asks_is_no_idle_engine(verdict):
+    one = seen(running=0.98, waiting=0.0, kv_cache_usage=0.01, output_tokens_per_s=140.0)
+    assert verdict(one).kind != "not_scheduler"
+    rare = seen(running=0.5, waiting=0.0, kv_cache_usage=0.01, output_tokens_per_s=70.0)
+    assert verdict(rare).kind == "not_scheduler"
+
+
 def test_the_seats_of_all_engines_count(verdict):
     measures = {"running": 64.0, "waiting": 9.0, "kv_cache_usage": 0.2}
     assert verdict(seen(**measures, engines=1.0)).kind == "admission_stall"
@@ -242,7 +308,7 @@ def unknown_model(served):
         observation = Observation(
             {name: Known(value, HERE) for name, value in measures.items()}, ("stated",)
         )
-        return outranked(engine, plan, unknown, unknown, observation)
+        return outranked(engine, plan, unknown, unknown, observation, slo=NO_OBJECTIVE)
 
     return run
 
@@ -264,7 +330,11 @@ def test_an_unknown_model_is_read_by_what_was_measured(unknown_model):
 
 
 def test_a_pipeline_takes_its_stages_one_after_the_other(served):
-    one, two = (Seen.of(*served(f"{MODEL} -pp {stages}"), None, seen()) for stages in (1, 2))
+    engines = [served(f"{MODEL} -pp {stages}") for stages in (1, 2)]
+    one, two = (
+        Seen(engine, plan, None, seen(), NO_OBJECTIVE, build_step_model(engine))
+        for engine, plan in engines
+    )
     assert two.step_ms_of_prompts(8192) == pytest.approx(one.step_ms_of_prompts(8192), rel=0.05)
 
 

@@ -11,8 +11,14 @@ import pytest
 import scheduler_reader
 from scheduler_reader.errors import UsageError
 from scheduler_reader.observe.measures import MEASURES
-from scheduler_reader.observe.observation import concurrency_of, observe, observed_workload
+from scheduler_reader.observe.observation import (
+    concurrency_of,
+    observe,
+    observed_workload,
+    workload_note,
+)
 from scheduler_reader.observe.stated import read_stated, stated_measures
+from scheduler_reader.workload import DEFAULT_WORKLOAD
 
 SERVED = ["vllm", "serve", "meta-llama/Llama-3.1-8B-Instruct"]
 
@@ -66,6 +72,21 @@ def test_a_stated_load_is_the_workload():
     assert workload is not None
     assert (workload.concurrency, workload.num_requests) == (12, 120)
     assert workload.input_tokens.mean == 4000
+
+
+@pytest.mark.parametrize(("prompts", "outputs"), [(14, 56), (8000, 100), (3, 3)])
+def test_tokens_a_second_tell_the_ratio_of_the_lengths(prompts, outputs):
+    """One of the default lengths is cut, so that nothing gets longer than a default load."""
+    figures = (f"prompt_tokens_per_s={prompts}", f"output_tokens_per_s={outputs}")
+    observation = seen(*figures, "running=0.9", "waiting=0")
+    workload = observed_workload(observation)
+    assert workload is not None
+    prompt, output = workload.input_tokens.mean, workload.output_tokens.mean
+    assert prompt / output == pytest.approx(prompts / outputs, rel=0.05)
+    usual = (DEFAULT_WORKLOAD.input_tokens.mean, DEFAULT_WORKLOAD.output_tokens.mean)
+    assert prompt <= usual[0] and output <= usual[1] and (prompt, output) != usual
+    assert workload.concurrency == 1
+    assert "ratio of prompt to output and concurrency as observed" in workload_note(observation)
 
 
 def test_preemptions_and_requests_make_a_share():
