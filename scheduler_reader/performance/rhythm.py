@@ -11,7 +11,7 @@ from math import exp
 from typing import NamedTuple
 
 from scheduler_reader.performance.settings import SchedulerLimits
-from scheduler_reader.performance.step import Chunks, StepModel, StepParts
+from scheduler_reader.performance.step import StepModel, StepParts, Times
 
 
 class Demand(NamedTuple):
@@ -56,7 +56,7 @@ class Steps:
     """
 
     def __init__(self, step: StepModel, limits: SchedulerLimits, demand: Demand) -> None:
-        self._step, self._limits, self._queries = step, limits, step.queries
+        self._times, self._limits, self._queries = step.times, limits, step.queries
         self._prompt, self._context = demand.computed_tokens, demand.mean_context_tokens
         self._cached = demand.prompt_tokens - demand.computed_tokens
         # Steps between the first token of a request and its last.
@@ -133,29 +133,29 @@ class Steps:
         if seqs <= 0:
             return 0.0
         whole = seqs if seqs > 1 else 1.0
-        memory, compute, communication, host = self._step.times(whole, whole * self._context)
+        memory, compute, communication, host = self._times(whole, whole * self._context)
         return memory + compute + communication + host
 
     def decode_parts(self, seqs: float) -> StepParts:
         """A step that decodes so many requests, at least one, by what binds it."""
         whole = max(seqs, 1.0)
-        return self._step.step_parts(whole, whole * self._context)
+        return StepParts(*self._times(whole, whole * self._context))
 
     def mixed_seconds(self, seqs: float, tokens: float) -> float:
         """A step that decodes `seqs` requests and computes `tokens` of prompts."""
-        memory, compute, communication, host = self._step.times(*self._mixed(seqs, tokens))
+        memory, compute, communication, host = self._mixed(seqs, tokens)
         return memory + compute + communication + host
 
     def mixed_parts(self, seqs: float, tokens: float) -> StepParts:
         """The same by what binds it."""
-        return self._step.step_parts(*self._mixed(seqs, tokens))
+        return StepParts(*self._mixed(seqs, tokens))
 
-    def _mixed(self, seqs: float, tokens: float) -> tuple[float, float, Chunks, float]:
-        """The arguments of such a step: as many equal chunks as `tokens` are of a prompt."""
+    def _mixed(self, seqs: float, tokens: float) -> Times:
+        """As many equal chunks as `tokens` are of a prompt."""
         prompt = self._prompt
         chunk = tokens if tokens < prompt else prompt
-        depth = self._cached + (prompt - chunk) / 2
-        return seqs, seqs * self._context, ((chunk, depth),), tokens / chunk
+        chunks = ((chunk, self._cached + (prompt - chunk) / 2),)
+        return self._times(seqs, seqs * self._context, chunks, tokens / chunk)
 
     def prompt_seconds(self, seqs: float, chunk: float, chunk_s: float) -> float:
         """All steps of one prompt beside `seqs` decoding requests: full chunks of `chunk_s` seconds,

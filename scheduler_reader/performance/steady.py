@@ -55,23 +55,21 @@ class Replica(NamedTuple):
         """Its steps; build them once for many questions."""
         return Steps(self.step, self.limits, self.demand)
 
-    @lru_cache(maxsize=128)  # noqa: B019 - few: a budget is tried as a limit, then as a change
     def flow(self, residents: float) -> OperatingPoint:
         """The steady state with `residents` requests always in the running queue (closed loop)."""
-        steps = self.steps
-        return self._point(steps, self._flowing(steps, residents))
+        return self._point(self.steps, self._flowing(residents))
 
     def residence_seconds(self, residents: float) -> float:
         """The time of a request from its admission to its last token in that state."""
-        steps = self.steps
-        return steps.residence_seconds(self._flowing(steps, residents))
+        return self.steps.residence_seconds(self._flowing(residents))
 
-    def _flowing(self, steps: Steps, residents: float) -> Rhythm:
+    @lru_cache(maxsize=256)  # noqa: B019 - few: a budget is tried as a limit, then as a change
+    def _flowing(self, residents: float) -> Rhythm:
         """The residents a rate needs grow with the rate, without bound towards the capacity: the
         rate is found by secants between a rate that needs too few and one that needs too many
         (Illinois), by bisection while the latter is beyond the capacity.
         """
-        seen = max(residents - 1, 0.0) / residents
+        steps, seen = self.steps, max(residents - 1, 0.0) / residents
         low, high = 0.0, residents / self._shortest_residence(steps)
         low_miss, high_miss = -residents, inf
         rate = min(residents / self._crowded_residence(steps, residents), 0.9 * high)
