@@ -10,6 +10,7 @@ import pytest
 
 from scheduler_reader.diagnosis import find_bottleneck
 from scheduler_reader.diagnosis.confirmation import Simulator
+from scheduler_reader.diagnosis.evidence import figure
 from scheduler_reader.performance import operating_estimate
 from scheduler_reader.simulate.estimate import is_simulated, simulated_estimate, simulated_lift
 from scheduler_reader.simulate.setup import set_up
@@ -100,8 +101,8 @@ def test_the_evidence_says_how_fast_the_queue_grows(served):
     assert found.value.kind == "saturated"
     capacity = base.value.capacity_requests_per_s
     assert found.value.evidence == (
-        f"300 requests/s are offered, the engine sustains {capacity:,.4g}: the queue grows by "
-        f"{300 - capacity:,.3g} requests a second for as long as the load lasts, so no latency "
+        f"300 requests/s are offered, the engine sustains {figure(capacity)}: the queue grows by "
+        f"{figure(300 - capacity)} requests a second for as long as the load lasts, so no latency "
         "tail is given",
     )
     assert all(lift.before == capacity for lift in found.value.lifted)
