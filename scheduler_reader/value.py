@@ -62,6 +62,10 @@ class Known(Generic[T]):
     value: T
     origin: Origin
 
+    def __reduce__(self) -> tuple[type, tuple[T, Origin]]:
+        # Hundreds of an engine travel from a process of `check --jobs`: the way of dataclasses is slower.
+        return Known, (self.value, self.origin)
+
 
 @dataclass(frozen=True, slots=True)
 class Unknown:
