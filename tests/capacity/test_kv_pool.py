@@ -269,6 +269,21 @@ def test_a_token_takes_its_share_of_a_page_that_it_does_not_divide() -> None:
     assert pool(numbered((1, FULL), (1, STATE))).layouts[0].bytes_per_token == KIB / 16
 
 
+def test_one_worker_is_checked_alone_where_all_stages_count_as_one() -> None:
+    assert pool(numbered((32, FULL)), blocks=512, release=Release("0.16.0")).fits(8192)
+    assert not pool(numbered((32, FULL)), blocks=511, release=Release("0.16.0")).fits(8192)
+
+
+def test_groups_and_block_size_that_are_printed_are_those_of_the_first_worker() -> None:
+    long = FULL._replace(block_size=64)
+    stages = numbered((2, FULL)), numbered((2, FULL), (2, WINDOW), start=2)
+    assert pool(*stages, release=Release("0.10.2")).printed_tokens(8192) == 1000 * 16
+    assert pool(*reversed(stages), release=Release("0.10.2")).printed_tokens(8192) == 500 * 16
+    two = numbered((1, long), (1, long._replace(window=128, kind="sliding", in_flight_tokens=512)))
+    stages = two, numbered((1, FULL), (1, WINDOW), start=2)
+    assert pool(*stages, release=Release("0.10.2")).printed_tokens(8192) == 500 * 64
+
+
 def test_the_first_worker_says_how_many_blocks_a_request_takes() -> None:
     """Layers of one kind each, where groups are cut by worker: full in front, a window behind."""
     front, behind = numbered((2, FULL)), numbered((2, WINDOW), start=2)

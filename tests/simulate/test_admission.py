@@ -7,6 +7,14 @@ from __future__ import annotations
 
 import pytest
 
+from scheduler_reader.knowledge.versions import Release
+from scheduler_reader.simulate.admission import Admission
+from scheduler_reader.simulate.batch import Batch
+from scheduler_reader.simulate.behaviour import behaviour_of
+from scheduler_reader.simulate.config import EngineConfig, Overlap
+from scheduler_reader.simulate.kv_manager import KVManager
+from scheduler_reader.simulate.request import Request
+
 DRAFTS = {"num_speculative_tokens": 3, "accept_cycle": [0]}
 CACHED = {"output_len": 20, "prefix_group": 0, "prefix_len": 32}  # two blocks are found again
 
@@ -45,6 +53,14 @@ def test_what_a_window_group_reserves(steps, version, is_async, blocks):
     assert not any(row.get("new") for row in short)
     enough = steps([(320, 2)], version, num_gpu_blocks=blocks + 1, **settings)
     assert enough[0]["new"] == [0]
+
+
+@pytest.mark.parametrize(("usable", "joins"), [(20 + 5, False), (20 + 6, True)])
+def test_the_reserve_of_a_window_is_its_other_tokens_a_step_and_a_block(steps, usable, joins):
+    """32 + 48 tokens are five blocks of 16, and one more."""
+    settings = {"sliding_window": 33, "max_num_batched_tokens": 48, "max_steps": 2}
+    rows = steps([(320, 2)], num_gpu_blocks=usable + 1, **settings)
+    assert any(row.get("new") for row in rows) == joins
 
 
 @pytest.mark.parametrize(("prompt", "joins"), [(144, True), (145, False)])
@@ -112,3 +128,75 @@ def test_what_a_second_chunk_computes_is_found_in_the_same_step(steps):
     rows = steps([shared, shared | {"arrival_step": 1}], "0.28.0", **options)
     assert [row["s"] for row in rows[:2]] == [[[0, 48]], [[0, 48], [1, 1]]]
     assert rows[1]["hit"] == {"1": 96}
+
+
+@pytest.mark.parametrize(("length", "tokens"), [(36, 1), (37, 4)])
+def test_drafts_behind_a_hit_fit_below_the_length(steps, length, tokens):
+    """The 33rd token and three drafts end at 36, which is no longer below a length of 36."""
+    cached = CACHED | {"prompt_len": 33, "output_len": 1}
+    requests = [cached, cached | {"arrival_step": 2, "output_len": 2}]
+    rows = steps(requests, "0.30.0", enable_prefix_caching=True, max_model_len=length, **DRAFTS)
+    assert (rows[1]["t"], rows[1]["s"]) == (2, [[1, tokens]])
+
+
+@pytest.mark.parametrize(
+    ("version", "free"),
+    [("0.25.0", [3, 4, 4, 4, 5, 3, 3]), ("0.26.0", [3, 3, 4, 4, 4, 3, 3])],
+)
+def test_a_window_gives_back_when_the_output_has_come_from_0_26(steps, version, free):
+    """With a step in flight that is a step later: eleven usable blocks, as in the test before."""
+    rows = steps([(60, 8)], version, num_gpu_blocks=12, sliding_window=32, async_scheduling=True)
+    assert [row["free"] for row in rows][:7] == free
+
+
+def waiting(version: str, policy: str = "fcfs") -> tuple[Admission, list[Request]]:
+    """A queue of its own, and who runs."""
+    config = EngineConfig(
+        max_num_seqs=8,
+        max_num_batched_tokens=64,
+        max_model_len=256,
+        num_gpu_blocks=100,
+        policy=policy,
+    )
+    behaviour, running = behaviour_of(Release(version)), []
+    kv = KVManager(config, behaviour, Overlap(1))
+    return Admission(config, behaviour, kv, running), running
+
+
+def preempted(number: int, priority: int = 0) -> Request:
+    """Two tokens of it are in flight, so the step passes it over."""
+    return Request(number, number, 10, 5, priority, stale=2)
+
+
+@pytest.mark.parametrize(
+    ("version", "order"),
+    [
+        ("0.13.0", [9, 2, 1]),  # back to the head one by one, so turned round
+        ("0.14.0", [9, 1, 2]),
+        ("0.18.0", [1, 2, 9]),  # in a queue of their own, which is looked at first
+        ("0.31.0", [9, 1, 2]),
+    ],
+)
+def test_who_was_passed_over_waits_in_front(version, order):
+    queue, running = waiting(version)
+    for number in (1, 2):
+        queue.add(preempted(number))
+    assert queue.is_backed_up
+    queue.admit(Batch(64), chunk_limit=0, holds_prefill=False)
+    assert not running
+    assert not queue.is_backed_up  # each of them had its reason
+    queue.put_back(Request(9, 9, 10, 5))
+    assert [request.number for request in queue] == order
+    assert queue.is_backed_up
+
+
+@pytest.mark.parametrize(("priority", "order"), [(0, [9, 1]), (2, [1, 9])])
+def test_the_urgent_go_before_those_passed_over(priority, order):
+    queue, running = waiting("0.20.0", policy="priority")
+    late = preempted(1, priority=1)
+    queue.add(late)
+    queue.admit(Batch(64), chunk_limit=0, holds_prefill=False)
+    late.stale = 0
+    queue.add(Request(9, 9, 10, 5, priority))
+    queue.admit(Batch(64), chunk_limit=0, holds_prefill=False)
+    assert [request.number for request in running] == order
