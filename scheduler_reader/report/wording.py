@@ -12,12 +12,12 @@ from typing import Any, NamedTuple
 
 from scheduler_reader.assessment import Assessment
 from scheduler_reader.capacity.plan import CapacityPlan
-from scheduler_reader.diagnosis.verdict import Bottleneck, Default, Kind
+from scheduler_reader.diagnosis.verdict import Bottleneck, Default, Kind, TuningStep
 from scheduler_reader.knowledge.gpus import GIB
 from scheduler_reader.report.plain import plain
 from scheduler_reader.rule_engine.finding import Finding
 from scheduler_reader.value import Origin, Unknown
-from scheduler_reader.workload import Lengths, Workload
+from scheduler_reader.workload import Lengths, Slo, Workload
 
 DEFAULTS: dict[Default, str] = {
     "paged_attention": "PagedAttention (KV blocks)",
@@ -225,13 +225,19 @@ def changes_text(before: Mapping[str, Any], after: Mapping[str, Any]) -> str:
     return ", ".join(parts)
 
 
-def visible_changes(before: Mapping[str, Any], after: Mapping[str, Any]) -> dict[str, Any]:
-    """The metrics of `after` that are new, or differ from `before` by a percent or more."""
-    return {
+def predicted_text(step: TuningStep, slo: Slo) -> str:
+    """What a change is predicted to do: the metrics that are new, or move by a percent or more.
+
+    Without an objective goodput is only the rate again, and left out.
+    """
+    before = step.before
+    moved = {
         name: value
-        for name, value in after.items()
-        if name not in before or abs(value - before[name]) > VISIBLE * abs(before[name])
+        for name, value in step.after.items()
+        if (name not in before or abs(value - before[name]) > VISIBLE * abs(before[name]))
+        and (slo.is_set or name != "goodput_requests_per_s")
     }
+    return changes_text(before, moved)
 
 
 class Verdict(NamedTuple):

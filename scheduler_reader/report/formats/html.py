@@ -133,7 +133,7 @@ def _tuning(assessment: Assessment, clean: Clean) -> Iterator[str]:
     yield "<h3>Change, in this order</h3>\n<ol>"
     for step in sorted(assessment.tuning, key=lambda step: step.order):
         options = escape(clean(" ".join(wording.command_options(step.set))))
-        effect = wording.changes_text(step.before, wording.visible_changes(step.before, step.after))
+        effect = wording.predicted_text(step, assessment.slo)
         predicted = f"<p>Predicted: {escape(effect)}</p>" if effect else ""
         yield (
             f"<li><code>{options}</code><p>{escape(clean(step.because))}</p>{predicted}"

@@ -112,7 +112,7 @@ def _steps(assessment: Assessment, clean: Clean) -> Iterator[str]:
     for step in sorted(assessment.tuning, key=lambda step: step.order):
         options = md.code(clean(" ".join(wording.command_options(step.set))))
         text = md.escaped(clean(step.because))
-        effect = wording.changes_text(step.before, wording.visible_changes(step.before, step.after))
+        effect = wording.predicted_text(step, assessment.slo)
         predicted = f"; predicted: {md.escaped(effect)}" if effect else ""
         watch = md.escaped(clean(step.watch))
         yield f"{step.order}. {options}: {text.rstrip('.')}{predicted}; watch {watch}"

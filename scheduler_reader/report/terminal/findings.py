@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
 
 from scheduler_reader.assessment import Assessment
-from scheduler_reader.diagnosis.verdict import TuningStep
 from scheduler_reader.report import wording
 from scheduler_reader.report.terminal.blocks import BLANK, Block, heading, paragraph
 from scheduler_reader.report.terminal.header import SEVERITIES
 from scheduler_reader.rule_engine.finding import Finding
-from scheduler_reader.workload import Slo
 
 EFFECTS = {
     "refused": "vLLM exits",
@@ -63,14 +60,6 @@ def _finding(finding: Finding, assessment: Assessment, said: set[str]) -> Iterat
         yield paragraph(("     " if i else "fix  ", "dim"), fix, indent=6, hang=5)
 
 
-def _shown(step: TuningStep, slo: Slo) -> dict[str, Any]:
-    """The metrics that change; without an objective goodput is only the rate again."""
-    changes = wording.visible_changes(step.before, step.after)
-    if not slo.is_set:
-        changes.pop("goodput_requests_per_s", None)
-    return changes
-
-
 def tuning_blocks(assessment: Assessment) -> Iterator[Block]:
     """What to change, in order: the flags, what that is predicted to do, the metric to watch."""
     if not assessment.tuning:
@@ -81,7 +70,7 @@ def tuning_blocks(assessment: Assessment) -> Iterator[Block]:
         options = " ".join(wording.command_options(step.set))
         yield paragraph(f"{step.order}. ", (options, "head"), indent=2, hang=3)
         yield paragraph(step.because, indent=5)
-        effect = wording.changes_text(step.before, _shown(step, assessment.slo))
+        effect = wording.predicted_text(step, assessment.slo)
         if effect:
             yield paragraph(("predicted  ", "dim"), effect, indent=5, hang=2)
         yield paragraph(("watch  ", "dim"), step.watch, indent=5, hang=2)
