@@ -226,6 +226,24 @@ def test_the_written_length_is_sure_and_round() -> None:
 
 
 @pytest.mark.parametrize(
+    ("blocks", "length"),
+    [
+        (700, 11_200 // 1024 * 1024),  # from 8,192 tokens on, multiples of 1,024
+        (500, 8000 // 256 * 256),  # from 1,024 on, of 256
+        (63, 63 * 16),  # below, whole blocks
+        (0, 0),
+    ],
+)
+def test_the_written_length_is_rounder_the_longer_it_is(blocks: int, length: int) -> None:
+    found = look()
+    assert found.pool is not None
+    low = found.pool.low._replace(memory=(blocks * found.pool.layout.block_bytes,))
+    short = found._replace(pool=found.pool._replace(low=low))
+    assert short.surely_longest == blocks * 16
+    assert safe_length(short) == length
+
+
+@pytest.mark.parametrize(
     ("stated", "ranks"), [(None, [2]), (1, []), (2, [2])], ids=["not stated", "one", "two"]
 )
 def test_no_more_ranks_than_gpus_are_proposed(stated: int | None, ranks: list[int]) -> None:

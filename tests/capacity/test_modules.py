@@ -83,6 +83,51 @@ def test_a_mamba_layer_on_four_ranks_keeps_one_group() -> None:
     }
 
 
+def test_a_gated_delta_net_on_two_ranks() -> None:
+    extra = {
+        "linear_key_heads": 16,
+        "linear_key_head_dim": 128,
+        "linear_value_heads": 32,
+        "linear_value_head_dim": 64,
+        "linear_conv_kernel": 4,
+    }
+    found = matrices(replace(LLAMA_8B, extra=extra), "linear", tensor_parallel=2)
+    keys, values = 8 * 128, 16 * 64
+    assert {name: size for name, size in found.items() if not name.startswith("mlp.")} == {
+        "linear_attn.in_proj_qkv": (2 * keys + values, 4096),
+        "linear_attn.in_proj_z": (values, 4096),
+        "linear_attn.in_proj_ba": (2 * 16, 4096),
+        "linear_attn.conv1d": (2 * keys + values, 4),
+        "linear_attn.out_proj": (4096, values),
+    }
+
+
+@pytest.mark.parametrize(
+    ("kind", "shared", "rows"),
+    [
+        ("full", True, 32 * 256 + 2 * 256),  # keys are the values too, in the larger heads
+        ("full", False, 32 * 256 + 2 * 2 * 256),
+        ("sliding", True, 32 * 128 + 2 * 8 * 128),
+    ],
+)
+def test_keys_that_are_values_are_kept_once(kind: LayerKind, shared: bool, rows: int) -> None:
+    extra = {"global_head_dim": 256, "global_kv_heads": 2, "attention_k_eq_v": shared}
+    found = matrices(replace(LLAMA_8B, extra=extra), kind)
+    assert found["self_attn.q_proj"] == (rows, 4096)
+
+
+def test_what_keeps_its_precision_in_a_quantized_layer() -> None:
+    model = replace(LATENT, extra={"index_head_dim": 128, "index_n_heads": 64}, experts=8)
+    model = replace(model, experts_per_token=2, moe_intermediate_size=1024)
+    plain = {
+        matrix.module.removeprefix("model.layers.0.")
+        for matrix in layer_matrices(inputs_of(model), 0, "full")
+        if matrix.plain
+    }
+    absorbed = "self_attn.kv_b_proj"  # its second copy, taken apart
+    assert plain == {absorbed, "self_attn.indexer.wk", "mlp.gate"}
+
+
 def test_a_layer_without_attention_has_its_mlp_only() -> None:
     assert matrices(LLAMA_8B, "none") == MLP
 
