@@ -81,7 +81,7 @@ def hardware(situation: Situation, kind: Kind, share: float) -> tuple[str, ...]:
     }[kind]
     sentences = [
         f"{share:.0%} of the engine's time goes into {spent}",
-        f"no limit of the scheduler, lifted alone, gains {WORTH_NAMING:.0%}",
+        f"no limit of the scheduler, lifted alone, gains more than {WORTH_NAMING:.0%}",
     ]
     if kind == "decode_floor":
         sentences.insert(
