@@ -15,12 +15,13 @@ DIAGNOSE = ("diagnose", "--format", "json", "--fail-on", "never")
 COMMAND_LINE = (*DIAGNOSE, "--", "vllm", "serve", "meta-llama/Llama-3.1-8B-Instruct", "-tp", "1")
 LISTING = """
 import sys
+before = set(sys.modules)  # what Python and its environment load by themselves
 from scheduler_reader.cli import main
 try:
     main(sys.argv[1:])
 except SystemExit as stop:
     assert not stop.code, stop.code
-print(*sys.modules, file=sys.stderr)
+print(*(name for name in sys.modules if name not in before), file=sys.stderr)
 """
 DATACLASSES = """
 import dataclasses, sys
