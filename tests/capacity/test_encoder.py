@@ -53,6 +53,12 @@ def test_one_image_may_be_larger_than_the_budget() -> None:
     assert profile_peak(inputs, ONLY).best == 65536 * (4 * 1152 + 2 * 4304) * 2
 
 
+def test_the_inner_width_of_the_encoder_is_shared_by_the_ranks() -> None:
+    settings = {"token_budget": 2048, "max_num_seqs": 4, "encoder_runs": True}
+    inputs = inputs_of(QWEN, **settings, tensor_parallel=2)
+    assert profile_peak(inputs, ONLY).best == 65536 * (4 * 1152 + 4304) * 2
+
+
 def test_an_encoder_of_unknown_images_widens_the_spread() -> None:
     other = replace(GEMMA, architecture="SomeForConditionalGeneration")
     spread = profile_peak(inputs_of(other, encoder_runs=True), ONLY)

@@ -264,6 +264,20 @@ def test_what_others_hold_must_not_be_asked_for_at_start() -> None:
     assert with_bytes.starts is False  # the check at start asks nothing about the KV cache
 
 
+@pytest.mark.parametrize("stated", [None, 20 * GIB], ids=["by utilization", "by bytes"])
+@pytest.mark.parametrize("release", ["0.9.0", "0.18.0", "0.25.0"])
+def test_what_is_said_of_a_card_adds_up_to_it(release: str, stated: float | None) -> None:
+    found = look(release=release, used_bytes=2 * GIB, kv_cache_memory_bytes=stated)
+    terms = found.budgets[0].terms(found.inputs)
+    paid = 2 * GIB if release == "0.9.0" else 0.0  # by the budget, for others
+    graphs = terms.cuda_graphs if release == "0.25.0" else 0.0
+    parts = (terms.weights, terms.activation, terms.non_torch, terms.kv_cache, graphs, paid)
+    assert terms.budget == pytest.approx(sum(parts))
+    context = terms.total - terms.budget - terms.unclaimed - (terms.others - paid)
+    assert 0 < context < GIB
+    assert stated is None or terms.kv_cache == stated
+
+
 def test_before_the_check_the_budget_pays_for_what_others_hold() -> None:
     alone, beside = (look(release="0.9.0", used_bytes=used * GIB) for used in (0, 9))
     assert alone.starts is True
