@@ -12,6 +12,9 @@ from scheduler_reader.resolve.engine import ResolvedEngine
 from scheduler_reader.value import Known, Unknown, Value
 from scheduler_reader.workload import DEFAULT_WORKLOAD, Slo
 
+# Of the bandwidth: the least efficient of the kernels measured in `compat_matrix/efficiency/` (gemm, fp8_block).
+SLOWEST_READ = 0.741
+
 
 class Seen(NamedTuple):
     """Rates are of all data-parallel engines together, in tokens or requests a second."""
@@ -109,6 +112,19 @@ class Seen(NamedTuple):
         if rate is None and self.request_rate is not None and length is not None:
             rate = self.request_rate * length
         return None if rate is None else rate * (1 - (self.get("prefix_cache_hit_rate") or 0.0))
+
+    @property
+    def longest_read_ms(self) -> float | None:
+        """How long a GPU reads all the memory that vLLM may use, which no step of decodes exceeds.
+
+        None for a card that is only assumed, and where weights lie in host memory.
+        """
+        hardware, share = self.engine.hardware, self.setting("gpu_memory_utilization")
+        if hardware.origin.kind == "assumed" or self.setting("cpu_offload_gb"):
+            return None
+        stages = self.setting("pipeline_parallel_size") or 1
+        read = (share or 1.0) * stages * hardware.gpu.memory_bytes
+        return 1e3 * read / (SLOWEST_READ * hardware.gpu.memory_bandwidth_bytes_per_s)
 
     def step_ms_of_prompts(self, tokens: float) -> float | None:
         """How long a step of so many prompt tokens takes from its start to its end, predicted."""

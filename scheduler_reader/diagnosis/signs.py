@@ -18,6 +18,7 @@ from scheduler_reader.diagnosis.seen import Seen
 from scheduler_reader.diagnosis.sign import BUSY, FULL, SEATED, Sign, waiting_text
 from scheduler_reader.diagnosis.signs_of_prompts import held, spikes
 from scheduler_reader.observe.observation import ENOUGH_REQUESTS
+from scheduler_reader.value import Unknown
 from scheduler_reader.workload import DEFAULT_WORKLOAD
 
 ALL_USED = 0.95  # of the KV blocks, where it is not known whether anybody waits
@@ -128,22 +129,31 @@ def _stall(seen: Seen) -> Sign | None:
 
 
 def _crowd(seen: Seen) -> Sign | None:
-    """More requests are kept open than there are seats, and the blocks hold all that are seated."""
-    offered, seats, tokens = seen.get("offered_concurrency"), seen.seats, seen.kv_tokens
-    if seen.in_flight is not None or offered is None or seats is None or tokens is None:
+    """More requests are open than there are seats, and the blocks hold all that are seated.
+
+    So many as the client keeps open; or requests wait, and nobody counts those that run.
+    """
+    offered, waiting, seats = seen.get("offered_concurrency"), seen.get("waiting"), seen.seats
+    if seen.in_flight is not None or seats is None:
         return None
-    length = seen.request_tokens
+    if offered is not None and offered >= seats / SEATED:
+        says = f"the client keeps {offered:,.0f} requests open"
+    elif offered is None and waiting is not None and waiting >= 1:
+        says = waiting_text(waiting)
+    else:
+        return None
+    says += f" and max_num_seqs lets {seats:,.0f} run"
+    tokens, length = seen.kv_tokens, seen.request_tokens
+    if tokens is None:
+        says += "; how much the KV blocks hold is not known"
+        return Sign("continuous_batching", "admission_stall", says, "low")
     held = seats / seen.engines * (DEFAULT_TOKENS if length is None else length)
-    if offered < seats / SEATED or held >= FULL * tokens:
+    if held >= FULL * tokens:
         return None
-    return Sign(
-        "continuous_batching",
-        "admission_stall",
-        f"the client keeps {offered:,.0f} requests open and max_num_seqs lets {seats:,.0f} run; the KV "
-        f"blocks hold {tokens:,.0f} tokens, and those that run take about {held:,.0f}"
-        + (" if they are as in the default load" if length is None else ""),
-        "low" if length is None else None,
-    )
+    says += f"; the KV blocks hold {tokens:,.0f} tokens, and those that run take about {held:,.0f}"
+    says += " if they are as in the default load" if length is None else ""
+    sure = offered is not None and length is not None
+    return Sign("continuous_batching", "admission_stall", says, None if sure else "low")
 
 
 def _turnover(seen: Seen) -> Sign | None:
@@ -230,6 +240,38 @@ def _little_done(seen: Seen) -> Sign | None:
     )
 
 
+def _slow_reads(seen: Seen) -> Sign | None:
+    """Tokens come more slowly than steps would that read all of the memory: for any model."""
+    running, rate, longest = seen.get("running"), seen.output_rate, seen.longest_read_ms
+    gap_ms = seen.get("tpot_ms") or seen.get("itl_mean_ms")
+    if gap_ms is None and running and rate:
+        gap_ms = 1e3 * running / rate
+    if gap_ms is None or longest is None or gap_ms <= longest or not isinstance(seen.step, Unknown):
+        return None
+    if seen.prompt_rate or spikes(seen) is not None:
+        return None
+    says = (
+        f"a request gets a token every {gap_ms:,.0f} ms, and to read all the memory that vLLM may use "
+        f"takes this GPU {longest:,.0f} ms"
+    )
+    if seen.setting("enforce_eager") is True:
+        says += "; without CUDA graphs the host launches every kernel of every step"
+        return Sign("none", "host_bound", says, "low")
+    says += "; no setting of the scheduler explains the rest (CPU, network between GPUs, kernels)"
+    return Sign("none", "not_scheduler", says, "low")
+
+
+def _any_preemption(seen: Seen) -> Sign | None:
+    """Nothing tells how many requests were preempted: those that were found no blocks."""
+    count, usage = seen.get("preemptions"), seen.get("kv_cache_usage")
+    if not count or seen.get("preemptions_per_request") is not None:
+        return None
+    if usage is not None and usage < FULL:
+        return None
+    says = f"requests were preempted {count:,.0f} times: blocks ran out while they grew"
+    return Sign("paged_attention", "kv_starvation", f"{says}; of how many is not known", "low")
+
+
 LOOKS: tuple[Callable[[Seen], Sign | None], ...] = (
     _outrun,
     _starvation,
@@ -241,4 +283,6 @@ LOOKS: tuple[Callable[[Seen], Sign | None], ...] = (
     spikes,
     held,
     _unfed,
+    _slow_reads,
+    _any_preemption,
 )

@@ -10,7 +10,7 @@ from scheduler_reader.observe.observation import concurrency_of
 # P99 of the gaps over a step of decodes alone: the strict objective of Agrawal et al., Sarathi-Serve,
 # OSDI 2024, section 5.1; in its table 3 that is 0.1 to 0.2 s for models on one or two GPUs.
 SPIKED = 5.0
-NOTICEABLE_MS = 200.0
+NOTICEABLE_MS = 100.0
 # A gap spans a step, the one in flight before it (async scheduling), and what a prediction is off.
 SPANNED = 1 / 3
 # More prompt tokens/s with twice the budget: what a predicted step may be off, as in `bottleneck`.

@@ -37,10 +37,17 @@ before anything was changed for them. Since then they have served to improve it,
 SECOND = """\
 ## A second set
 
-Found after that, and read before anything more was changed: the nearest to unseen reports that there is here. They say
-less than the others; five name no model that is known, and then only what is stated can tell."""
+Found after that, and read before anything more was changed. They say less than the others; five name no model that is
+known, and then only what is stated can tell."""
+THIRD = """\
+## A third set
+
+Found after that again, and read once before anything was changed for them. They say least: one names a model that is known,
+and six state no more than one or two figures, of which nothing followed without a model. What follows now for any model is of low
+confidence: seats beside what is open or waits, preemptions of which only the count is known, gaps far above their median,
+and tokens that come more slowly than a step that reads all of the card's memory."""
 NOT_TOLD = "unknown"
-GROUPS = ("known", "further", "second")
+GROUPS = ("known", "further", "second", "third")
 
 
 class Read(NamedTuple):
@@ -84,7 +91,9 @@ def read_complaints() -> Iterator[Read]:
 def complaints_page(read: Sequence[Read] | None = None) -> dict[str, str]:
     """Path below docs/ → text; `read` where the reports are read already."""
     read = read or list(read_complaints())
-    known, further, second = ([one for one in read if one.group == group] for group in GROUPS)
+    known, further, second, third = (
+        [one for one in read if one.group == group] for group in GROUPS
+    )
     blocks = [
         KNOWN,
         f"{_score(known)} agree with the source's conclusion.",
@@ -93,6 +102,8 @@ def complaints_page(read: Sequence[Read] | None = None) -> dict[str, str]:
         *_afterwards(further),
         SECOND,
         *_afterwards(second),
+        THIRD,
+        *_afterwards(third),
         *(block for one in read for block in _section(one)),
     ]
     return {"complaints.md": page("# Public complaints, read", GENERATED, INTRODUCTION, *blocks)}
