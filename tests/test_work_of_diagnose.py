@@ -15,14 +15,24 @@ from scheduler_reader.resolve import ResolveOptions
 from scheduler_reader.workload import DEFAULT_WORKLOAD, Slo, Workload
 
 LLAMA_8B = "vllm serve meta-llama/Llama-3.1-8B-Instruct"
-# A second of an idle core makes some five million calls; measured: 2.8, 3.1 and 4.2 million.
-MOST_CALLS = 6_000_000
+# A second of an idle core makes some five million calls; measured: 0.5 to 1.9 million.
+MOST_CALLS = 3_000_000
 MOST_BYTES = 30_000_000  # measured: 4 million at most
 LOADS = {
     "seats are short": (LLAMA_8B + " --max-num-seqs 16", {"seed": 1}, Slo()),
     "blocks are short": (
         LLAMA_8B + " --gpu-memory-utilization 0.26 --max-model-len 8192",
         {"seed": 1},
+        Slo(),
+    ),
+    "prefixes are shared and blocks are short": (
+        LLAMA_8B + " --gpu-memory-utilization 0.26 --max-model-len 8192",
+        {"seed": 1, "prefix_cache_hit_rate": 0.5},
+        Slo(itl_ms=30),
+    ),
+    "thousands of preemptions": (
+        LLAMA_8B + " --gpu-memory-utilization 0.26 --max-model-len 8192",
+        {"input_tokens": 128, "output_tokens": 4096},
         Slo(),
     ),
     "an open loop above its capacity": (
