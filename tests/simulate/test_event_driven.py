@@ -22,7 +22,7 @@ from scheduler_reader.resolve import ResolveOptions, resolve
 from scheduler_reader.simulate.arrivals import Arrival, ClosedLoop, OpenLoop, Source
 from scheduler_reader.simulate.config import EngineConfig
 from scheduler_reader.simulate.event_driven import run_event_driven
-from scheduler_reader.simulate.failure import NotPlainError
+from scheduler_reader.simulate.failure import LongRunError, NotPlainError
 from scheduler_reader.simulate.metrics import measure
 from scheduler_reader.simulate.percentiles import Distribution, Progression, Progressions
 from scheduler_reader.simulate.result import SimulationResult
@@ -178,6 +178,8 @@ def test_a_preempting_run_is_the_same_either_way(blocks: int, policy: Any) -> No
 
     step = step_model(*MODELS[0])
     served = serve(config, Release("0.18.0"), step, requests)
+    with pytest.raises(LongRunError):
+        serve(config, Release("0.18.0"), step, requests, most_work=1)
     plain = run_stepwise(config, Release("0.18.0"), step, requests())
     assert served.preemptions == plain.preemptions > 0
     assert served.duration_s == pytest.approx(plain.duration_s)
