@@ -27,6 +27,7 @@ OVERLOADED = 1.1  # requests sent over requests served
 REACHING = 0.8  # of the requests that the client keeps open; by Little's law also of their time
 IDLE = REACHING  # requests running and waiting: fewer than one client that always asks has open
 QUEUED = 0.1  # of the requests that are given tokens
+HELD = 0.8  # of the KV blocks, by requests that are given tokens: those in prefill hold some as well
 SLOWED = 0.1  # of the engine's time, where requests run and others wait for them
 DEFAULT_TOKENS = DEFAULT_WORKLOAD.input_tokens.mean + DEFAULT_WORKLOAD.output_tokens.mean
 
@@ -170,7 +171,7 @@ def _turnover(seen: Seen) -> Sign | None:
         return None
     usage = seen.get("kv_cache_usage")
     held = decoding / seen.engines * (prompt + output / 2)
-    full = (held / tokens if usage is None else usage) >= FULL
+    full = held >= HELD * tokens if usage is None else usage >= FULL
     says = (
         f"by Little's law {queued:,.0f} requests wait for their first token, and the {decoding:,.0f} "
         "that are given tokens "
