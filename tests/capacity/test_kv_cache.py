@@ -156,3 +156,15 @@ def test_a_stage_of_states_alone_and_a_draft_not_known_have_reasons() -> None:
         layouts(inputs_of(model, pipeline_parallel=2))
     with pytest.raises(MissingFactError, match="the draft of speculative method telepathy"):
         layouts(inputs_of(LLAMA_8B, draft_method="telepathy"))
+
+
+@pytest.mark.parametrize(
+    ("release", "batches", "steps"), [("0.25.0", 2, 1), ("0.26.0", 1, 1), ("0.26.0", 2, 2)]
+)
+def test_a_window_keeps_the_steps_in_flight_from_0_26(
+    release: str, batches: int, steps: int
+) -> None:
+    model = replace(LLAMA_8B, sliding_window=1024, layer_kinds=("sliding", "full") * 16)
+    layout = only_layout(model=model, release=release, batches_in_flight=batches, token_budget=2048)
+    in_flight = {layer.in_flight_tokens for layer in layout.layers if layer.kind == "sliding"}
+    assert in_flight == {2048 * steps}

@@ -233,3 +233,15 @@ def test_a_draft_model_stands_beside_the_target() -> None:
     drafting = inputs_of(LLAMA_70B, draft_method="draft_model", draft_model=LLAMA_8B)
     both = gib(inputs_of(LLAMA_70B)) + gib(inputs_of(LLAMA_8B))
     assert gib(drafting) == pytest.approx(both)
+
+
+@pytest.mark.parametrize(("pipeline", "ranks"), [(1, 1), (2, 1), (1, 2), (2, 4)])
+def test_parameters_that_no_matrix_explains_are_spread_like_the_layers(
+    pipeline: int, ranks: int
+) -> None:
+    """Two billion parameters more than the shapes give, of two bytes each."""
+    settings = {"pipeline_parallel": pipeline, "tensor_parallel": ranks}
+    known = replace(LLAMA_8B, parameters=None)
+    more = replace(LLAMA_8B, parameters=8_030_261_248 + 2_000_000_000)
+    found = gib(inputs_of(more, **settings)) - gib(inputs_of(known, **settings))
+    assert found * GIB == pytest.approx(2 * 2e9 / pipeline / ranks, rel=1e-3)
