@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from scheduler_reader.diagnosis.evidence import figure
 from scheduler_reader.diagnosis.objective import WORTH_NAMING
 from scheduler_reader.diagnosis.seen import Seen
 from scheduler_reader.diagnosis.sign import BUSY, FULL, SEATED, Sign, waiting_text
@@ -27,7 +28,9 @@ OVERLOADED = 1.1  # requests sent over requests served
 REACHING = 0.8  # of the requests that the client keeps open; by Little's law also of their time
 IDLE = REACHING  # requests running and waiting: fewer than one client that always asks has open
 QUEUED = 0.1  # of the requests that are given tokens
-HELD = 0.8  # of the KV blocks, by requests that are given tokens: those in prefill hold some as well
+HELD = (
+    0.8  # of the KV blocks, by requests that are given tokens: those in prefill hold some as well
+)
 SLOWED = 0.1  # of the engine's time, where requests run and others wait for them
 DEFAULT_TOKENS = DEFAULT_WORKLOAD.input_tokens.mean + DEFAULT_WORKLOAD.output_tokens.mean
 
@@ -66,7 +69,7 @@ def _overload(seen: Seen) -> Sign | None:
     return Sign(
         "none",
         "saturated",
-        f"{offered:,.4g} requests/s were sent and {served:,.4g} served, with a mean TTFT of "
+        f"{figure(offered)} requests/s were sent and {figure(served)} served, with a mean TTFT of "
         f"{ttft_ms / 1e3:,.1f} s: the queue grew for as long as the load lasted",
     )
 
@@ -193,7 +196,7 @@ def _unfed(seen: Seen) -> Sign | None:
         return None
     if usage is not None and usage >= FULL:
         return None
-    served = f", {tokens:,.4g} output tokens/s" if tokens is not None else ""
+    served = f", {figure(tokens)} output tokens/s" if tokens is not None else ""
     if offered is not None and offered >= 2 and inside < REACHING * offered and _is_long(seen):
         none = "" if waiting is None else ", none wait"
         sentence = f"the client keeps {offered:,.0f} requests open, {inside:,.0f} run{none}"
@@ -236,7 +239,7 @@ def _little_done(seen: Seen) -> Sign | None:
     return Sign(
         "none",
         "not_scheduler",
-        f"{seen.prompt_rate:,.4g} prompt and {seen.output_rate:,.4g} output tokens/s take this engine "
+        f"{figure(seen.prompt_rate)} prompt and {figure(seen.output_rate)} output tokens/s take this engine "
         f"{max(share, 0.01):.0%} of its time at most: {where}",
     )
 

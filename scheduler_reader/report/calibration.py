@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from scheduler_reader.calibrate.fit import PRIORS, Fit
-from scheduler_reader.report.wording import metric_text
+from scheduler_reader.report.wording import metric_text, metric_value
 
 UNITS = {
     "step_us": ("host time of a step", "us"),
@@ -53,7 +53,7 @@ def _lines(fit: Fit) -> Iterator[str]:
         yield f"{run.name}: predicted against measured"
         for name, measured in run.measured.items():
             yield (
-                f"  {metric_text(name):<20}{measured:>12,.4g} measured, "
+                f"  {metric_text(name):<20}{metric_value(name, measured):>12} measured, "
                 f"{before[name]:+.1%} off before, {after[name]:+.1%} after"
             )
 
