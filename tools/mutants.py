@@ -26,13 +26,9 @@ from cosmic_ray.work_db import WorkDB, use_db
 ROOT = Path(__file__).resolve().parent.parent
 PACKAGE = "scheduler_reader"
 PARTS = (PACKAGE, "rules", "compat_matrix", "examples", "tools", "tests")
-
-
 CAPACITY = sorted(path.stem for path in (ROOT / PACKAGE / "capacity").glob("*.py"))
-
-SCHEDULER_TESTS = (
-    *("block_pool", "admission", "steps", "blocks_counted", "stepwise", "quiet"),
-)  # the fastest first
+# The fastest first.
+SCHEDULER_TESTS = ["block_pool", "admission", "steps", "blocks_counted", "stepwise", "quiet"]
 
 
 class Target(NamedTuple):
