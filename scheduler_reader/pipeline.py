@@ -141,19 +141,19 @@ def check(parsed: ParsedEngine, request: Request) -> Checked:
     is_judged = needs_prediction(request.policy)
     sources = Sources(
         engine,
-        plan=lambda: plan_capacity(engine, workload),
-        estimate=lambda: (
-            predicted(engine, sources.capacity, request)
+        plan=lambda _: plan_capacity(engine, workload),
+        estimate=lambda known: (
+            predicted(engine, known.capacity, request)
             if is_judged
-            else expected_performance(engine, sources.capacity, workload, request.slo, sources.step)
+            else expected_performance(engine, known.capacity, workload, request.slo, known.step)
         ),
-        find_bottleneck=lambda: find_bottleneck(
+        find_bottleneck=lambda known: find_bottleneck(
             engine,
-            sources.capacity,
+            known.capacity,
             workload,
             request.slo,
-            base=None if is_judged else sources.performance,
-            step=sources.step,
+            base=None if is_judged else known.performance,
+            step=known.step,
         ),
         workload=workload,
         slo=request.slo,
@@ -191,7 +191,7 @@ def _simulator(request: Request, estimate: Value[PerformanceEstimate]) -> Simula
     return Simulator(estimate.value, simulated_lift)
 
 
-def _not_predicted() -> Unknown:
+def _not_predicted(_: Sources) -> Unknown:
     return Unknown("nothing is predicted: neither a workload nor an objective is stated")
 
 

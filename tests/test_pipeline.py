@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import shlex
 
 import pytest
@@ -59,3 +60,17 @@ def test_only_selected_rules_are_evaluated() -> None:
 def test_equal_outputs_of_a_closed_loop_stay_in_step_and_the_report_says_so(changes, stay) -> None:
     said = workload_assumption(DEFAULT_WORKLOAD.replaced(changes))
     assert [note.split(",")[0] for note in said] == ["all outputs are of one length"] * stay
+
+
+def test_a_check_leaves_no_cycles_behind() -> None:
+    """A fleet's memory is freed as it goes, whether or not Python looks for cycles."""
+    (engine,) = parse_command(shlex.split(COMMANDS[1])).engines
+    request = Request(ResolveOptions("0.18.0", "h100"), WORKLOAD)
+    check(engine, request)
+    gc.collect()
+    gc.disable()
+    try:
+        check(engine, request)
+        assert gc.collect() == 0
+    finally:
+        gc.enable()

@@ -224,8 +224,9 @@ def _little_done(seen: Seen) -> Sign | None:
     Beside a queue only the requests that run tell: they are slower than any step explains.
     """
     share, waiting, inside = seen.busy_at_most, seen.get("waiting"), seen.in_flight
+    prompts, outputs = seen.prompt_rate, seen.output_rate
     queue, running = waiting is not None and waiting >= 1, seen.get("running")
-    if share is None or share >= (SLOWED if queue else BUSY):
+    if share is None or prompts is None or outputs is None or share >= (SLOWED if queue else BUSY):
         return None
     if (inside is not None and inside < IDLE) or (queue and not running):
         return None
@@ -239,7 +240,7 @@ def _little_done(seen: Seen) -> Sign | None:
     return Sign(
         "none",
         "not_scheduler",
-        f"{figure(seen.prompt_rate)} prompt and {figure(seen.output_rate)} output tokens/s take this engine "
+        f"{figure(prompts)} prompt and {figure(outputs)} output tokens/s take this engine "
         f"{max(share, 0.01):.0%} of its time at most: {where}",
     )
 

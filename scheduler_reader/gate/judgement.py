@@ -90,9 +90,9 @@ def _findings_about(
     ]
     sources = Sources(
         judged.engine,
-        lambda: plan_capacity(judged.engine, workload),
-        lambda: nothing,
-        lambda: nothing,
+        lambda _: plan_capacity(judged.engine, workload),
+        lambda _: nothing,
+        lambda _: nothing,
         workload,
         request.slo,
         suppression_issues=issues,

@@ -81,15 +81,16 @@ class Evaluator(EvalWithCompoundTypes):  # type: ignore[misc]  # simpleeval is u
 
     def _eval_boolop(self, node: ast.BoolOp) -> bool:
         decides = isinstance(node.op, ast.Or)  # the operand value that settles the whole
-        missing: MissingFact | None = None
+        # The reason alone: an error that its own frame holds stays until Python looks for cycles.
+        reason: str | None = None
         for operand in node.values:
             try:
                 if bool(self._eval(operand)) is decides:
                     return decides
             except MissingFact as error:
-                missing = missing or error
-        if missing:
-            raise missing
+                reason = reason or error.reason
+        if reason is not None:
+            raise MissingFact(reason)
         return not decides
 
     def _eval_compare(self, node: ast.Compare) -> Any:

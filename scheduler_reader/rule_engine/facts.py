@@ -44,9 +44,9 @@ class Facts:
         return cls(
             Sources(
                 engine,
-                lambda: capacity,
-                lambda: performance,
-                lambda: bottleneck,
+                lambda _: capacity,
+                lambda _: performance,
+                lambda _: bottleneck,
                 workload,
                 slo,
                 observation,

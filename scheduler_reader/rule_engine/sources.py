@@ -26,13 +26,14 @@ class Sources:
     """The stages' results, each computed when the first fact asks for it, and only once.
 
     Few rules look at a prediction, and finding the bottleneck costs more than all other stages
-    together.
+    together.  A stage is given these sources, for the stages before it: one that held them would
+    keep them until Python looks for cycles.
     """
 
     engine: ResolvedEngine
-    plan: Callable[[], CapacityPlan]
-    estimate: Callable[[], Value[PerformanceEstimate]]
-    find_bottleneck: Callable[[], Value[Bottleneck]]
+    plan: Callable[[Sources], CapacityPlan]
+    estimate: Callable[[Sources], Value[PerformanceEstimate]]
+    find_bottleneck: Callable[[Sources], Value[Bottleneck]]
     workload: Workload
     slo: Slo
     observation: Observation | None = None
@@ -41,11 +42,11 @@ class Sources:
 
     @cached_property
     def capacity(self) -> CapacityPlan:
-        return self.plan()
+        return self.plan(self)
 
     @cached_property
     def performance(self) -> Value[PerformanceEstimate]:
-        return self.estimate()
+        return self.estimate(self)
 
     @cached_property
     def step(self) -> Value[StepModel]:
@@ -55,4 +56,4 @@ class Sources:
 
     @cached_property
     def bottleneck(self) -> Value[Bottleneck]:
-        return self.find_bottleneck()
+        return self.find_bottleneck(self)

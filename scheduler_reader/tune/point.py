@@ -87,7 +87,7 @@ def refusals(case: Case, engine: ResolvedEngine, plan: CapacityPlan) -> str:
     """The codes of the rules by which the release refuses to start; empty text where none does."""
     sources = Sources(
         engine,
-        plan=lambda: plan,
+        plan=lambda _: plan,
         estimate=_not_asked,
         find_bottleneck=_not_asked,
         workload=case.workload,
@@ -124,7 +124,7 @@ def _refusing(release: Release, folders: tuple[Path, ...]) -> tuple[CompiledRule
     return tuple(rule for rule in rules_for(release, folders) if rule.rule.effect == "refused")
 
 
-def _not_asked() -> Unknown:
+def _not_asked(_: Sources) -> Unknown:
     return Unknown("a refusal does not depend on a prediction")
 
 
