@@ -26,18 +26,14 @@ def render(simulated: Simulated, console: Console) -> None:
     from rich.text import Text
 
     layout = Layout(console)
-    for block in _blocks(simulated):
-        for line in layout.lines(block):
-            console.print(line, soft_wrap=True)
+    layout.print(_blocks(simulated))
     if simulated.study is None or not simulated.study.runs:
         return
     run = simulated.study.runs[-1]
     if not run.result.phases:
         return
     glyphs = timeline.BLOCKS if layout.is_unicode else timeline.ASCII
-    for block in (BLANK, Paragraph(((f"{TITLES[run.mode]} over time", "head"),))):
-        for line in layout.lines(block):
-            console.print(line, soft_wrap=True)
+    layout.print((BLANK, Paragraph(((f"{TITLES[run.mode]} over time", "head"),))))
     for spans in timeline.lines(run.result, layout.width, ROWS, glyphs):
         row = Text.assemble(*((text, STYLES[style]) for text, style in spans))
         row.rstrip()

@@ -53,13 +53,11 @@ def render(assessments: Sequence[Assessment], console: Console) -> None:
     Width, colours and encoding are the console's; without colour the bar is drawn in letters.
     """
     for i, assessment in enumerate(assessments):
-        layout = Layout(console, secrets(assessment.engine))
         blocks = [BLANK] if i else []
         if len(assessments) > 1:
             blocks.append(paragraph((f"== Engine {i + 1} of {len(assessments)} ==", "head")))
-        for block in [*blocks, *report_blocks(assessment)]:
-            for line in layout.lines(block):
-                console.print(line, soft_wrap=True)
+        layout = Layout(console, secrets(assessment.engine))
+        layout.print([*blocks, *report_blocks(assessment)])
 
 
 def text(assessments: Sequence[Assessment], width: int = 80, color: bool = False) -> str:

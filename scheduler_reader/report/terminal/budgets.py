@@ -37,10 +37,7 @@ LEGEND = (
 
 def render(table: BudgetTable, console: Console) -> None:
     """Print the budgets of one engine."""
-    layout = Layout(console)
-    for block in _blocks(table):
-        for line in layout.lines(block):
-            console.print(line, soft_wrap=True)
+    Layout(console).print(_blocks(table))
 
 
 def _blocks(table: BudgetTable) -> Iterator[Block]:

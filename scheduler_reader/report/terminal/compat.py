@@ -36,10 +36,7 @@ LEGEND = "y yes, p with limits, n no, ? the documentation leaves it open"
 
 def render(answer: Answer, console: Console) -> None:
     """Print one answer: a verdict on a set, or a matrix, and the pairs that do not simply work."""
-    layout = Layout(console)
-    for block in _blocks(answer):
-        for line in layout.lines(block):
-            console.print(line, soft_wrap=True)
+    Layout(console).print(_blocks(answer))
 
 
 def _blocks(answer: Answer) -> Iterator[Block]:

@@ -38,9 +38,7 @@ def render(explanations: Sequence[Explanation], console: Console) -> None:
     """Print everything that a word means."""
     layout = Layout(console)
     for i, explanation in enumerate(explanations):
-        for block in [*([BLANK] if i else []), *_one(explanation)]:
-            for line in layout.lines(block):
-                console.print(line, soft_wrap=True)
+        layout.print([*([BLANK] if i else []), *_one(explanation)])
 
 
 def _one(explanation: Explanation) -> Iterator[Block]:

@@ -15,10 +15,7 @@ if TYPE_CHECKING:
 
 def render(found: Fragmentation, console: Console) -> None:
     """Print both ways to keep the requests, and what the waste follows from."""
-    layout = Layout(console)
-    for block in _blocks(found):
-        for line in layout.lines(block):
-            console.print(line, soft_wrap=True)
+    Layout(console).print(_blocks(found))
 
 
 def _blocks(found: Fragmentation) -> Iterator[Block]:

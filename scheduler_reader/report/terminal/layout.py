@@ -81,6 +81,14 @@ class Layout(NamedTuple):
 
         return Text.assemble(*((self._clean(text), STYLES[style]) for text, style in spans))
 
+    def print(self, blocks: Iterable[Block]) -> None:
+        """All lines at once: each print to a console costs as much as the line."""
+        from rich.text import Text
+
+        lines = [line for block in blocks for line in self.lines(block)]
+        if lines:
+            self.console.print(Text("\n").join(lines), soft_wrap=True)
+
     def lines(self, block: Block) -> Iterator[Text]:
         """The lines of one block, none longer than the width."""
         if isinstance(block, Columns):

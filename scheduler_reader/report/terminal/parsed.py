@@ -25,9 +25,7 @@ def render(files: Sequence[ParsedFile], console: Console) -> None:
     layout = Layout(console, secrets)
     report = masked(to_json(files), secrets)
     for i, (file, content) in enumerate(zip(files, report["files"], strict=True)):
-        for block in [*([BLANK] if i else []), *_file(file, content)]:
-            for line in layout.lines(block):
-                console.print(line, soft_wrap=True)
+        layout.print([*([BLANK] if i else []), *_file(file, content)])
 
 
 def _file(file: ParsedFile, content: Mapping[str, Any]) -> Iterator[Block]:

@@ -24,12 +24,8 @@ def render(upgrades: Sequence[Upgrade], rewrites: Sequence[Rewrite], console: Co
     """Print what differs for every engine, and what --fix did."""
     for i, upgrade in enumerate(upgrades):
         layout = Layout(console, secrets(upgrade.after.engine))
-        for block in [*([BLANK] if i else []), *_upgrade(upgrade)]:
-            for line in layout.lines(block):
-                console.print(line, soft_wrap=True)
-    for block in _rewrites(rewrites):
-        for line in Layout(console).lines(block):
-            console.print(line, soft_wrap=True)
+        layout.print([*([BLANK] if i else []), *_upgrade(upgrade)])
+    Layout(console).print(_rewrites(rewrites))
 
 
 def _upgrade(upgrade: Upgrade) -> Iterator[Block]:

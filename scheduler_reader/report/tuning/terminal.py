@@ -45,9 +45,7 @@ def render(results: Sequence[Tuned], console: Console) -> None:
     """Print every engine's answer."""
     for i, tuned in enumerate(results):
         layout = Layout(console, secrets(tuned.engine))
-        for block in [*([BLANK] if i else []), *_blocks(tuned)]:
-            for line in layout.lines(block):
-                console.print(line, soft_wrap=True)
+        layout.print([*([BLANK] if i else []), *_blocks(tuned)])
 
 
 def _blocks(tuned: Tuned) -> Iterator[Block]:
