@@ -16,11 +16,13 @@ from pathlib import Path
 
 BARE = ("-c", "import typer, pydantic, yaml")
 RUN = "import sys; from scheduler_reader.cli import main; main(sys.argv[1:])"
-DIAGNOSE = ("-c", RUN, "diagnose", "--format", "json", "--fail-on", "never")
+DIAGNOSE = ("-c", RUN, "diagnose", "--fail-on", "never")
+JSON = (*DIAGNOSE, "--format", "json")
 EXAMPLE = Path(__file__).parents[1] / "examples" / "llama-3.1-8b-chat.yaml"
 MEASURED = {
-    "a command line": (*DIAGNOSE, "--", "vllm", "serve", "meta-llama/Llama-3.1-8B-Instruct"),
-    "a config file": (*DIAGNOSE, str(EXAMPLE)),
+    "a command line, JSON": (*JSON, "--", "vllm", "serve", "meta-llama/Llama-3.1-8B-Instruct"),
+    "a config file, JSON": (*JSON, str(EXAMPLE)),
+    "a config file, for a terminal": (*DIAGNOSE, str(EXAMPLE)),
 }
 
 
