@@ -28,9 +28,7 @@ OVERLOADED = 1.1  # requests sent over requests served
 REACHING = 0.8  # of the requests that the client keeps open; by Little's law also of their time
 IDLE = REACHING  # requests running and waiting: fewer than one client that always asks has open
 QUEUED = 0.1  # of the requests that are given tokens
-HELD = (
-    0.8  # of the KV blocks, by requests that are given tokens: those in prefill hold some as well
-)
+HELD = 0.8  # of the KV blocks, by requests that are given tokens: those in prefill hold some too
 SLOWED = 0.1  # of the engine's time, where requests run and others wait for them
 DEFAULT_TOKENS = DEFAULT_WORKLOAD.input_tokens.mean + DEFAULT_WORKLOAD.output_tokens.mean
 

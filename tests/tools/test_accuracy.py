@@ -54,6 +54,13 @@ def test_a_run_is_outdone_by_a_heavier_one_that_was_faster():
     assert [bool(outdone(case, [case, light, longer])) for case in ends] == [False, True]
 
 
+@pytest.mark.parametrize(("runs", "is_said"), [(9, True), (10, False)])
+def test_more_than_a_tenth_of_odd_runs_decides_the_90th_percentile(runs, is_said):
+    sound = [case((200.0, 10.0), (200.0, 10.0))] * (runs - 1)
+    page = accuracy_page([*sound, case((200.0, 10.0), (9.0, 90.0))._replace(seats=8)], [])
+    assert (f"hold 1 of the {runs} runs on card" in page) is is_said
+
+
 def test_what_lies_between_the_ends_is_within():
     held = case((200.0, 10.0), (210.0, 12.0))._replace(low=(50.0, 11.0), high=(250.0, 13.0))
     assert held.is_within == (True, False, True)

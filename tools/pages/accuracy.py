@@ -31,6 +31,9 @@ Five runs are recorded with 512 requests at once. Their TPOT is that of a handfu
 and eight GPUs. Both times of all five are those of another load: an engine with few seats (`--max-num-seqs`), ten times as
 many requests, sent at once as far as the client's limit of 512 allowed. So their TTFT is a queue of ten waves. They are predicted
 as recorded everywhere else on this page; here as waves, of as many seats (the power of two nearest) as give their TPOT:"""
+OUT_OF_REACH = """\
+Both tables together hold {count} of the {all} runs on {gpu}, more than a tenth. So the 90th percentile of the TPOT
+error there is an error on one of them: a prediction that agrees with the other runs cannot make it small."""
 PROTOCOLS = """\
 The source of the {model} runs states neither arguments nor lengths. Here they are what the generator of that source writes: prompts
 and outputs all alike, and a token budget of concurrency + prompt + 1,500. That the runs were started so is inferred. That lengths
@@ -83,6 +86,7 @@ def accuracy_page(
         *_protocols(cases, otherwise or {}),
         *_outdone(slower),
         *_waves([case for case in cases if case.waves is not None]),
+        *_out_of_reach(cases, {id(case) for case, _ in slower}),
         *drafts,
         *sections,
     )
@@ -206,6 +210,14 @@ def _waves(cases: Sequence[Case]) -> Iterator[str]:
         row = _row(case._replace(predicted=case.waves))
         rows.append((release, *row[:2], str(case.seats), *row[3:7]))
     yield table(head, rows)
+
+
+def _out_of_reach(cases: Sequence[Case], slower: set[int]) -> Iterator[str]:
+    """What such runs mean for a 90th percentile, where they are more than a tenth."""
+    for gpu, group in _by_gpu(cases).items():
+        count = sum(case.seats is not None or id(case) in slower for case in group)
+        if count > len(group) / 10:
+            yield OUT_OF_REACH.format(count=count, all=len(group), gpu=gpu)
 
 
 def _by_gpu(cases: Sequence[Case]) -> dict[str, list[Case]]:
