@@ -84,7 +84,7 @@ def _first(
 def _utilizations(inputs: CapacityInputs) -> list[Any]:
     if inputs.kv_cache_memory_bytes is not None:
         return []
-    highest, now = highest_utilization(inputs), int(inputs.utilization * 100)
+    highest, now = highest_utilization(inputs), int(round(inputs.utilization * 100, 6))
     if now > highest > 0:
         return [highest / 100]
     return [percent / 100 for percent in range(now + 1, highest + 1)]

@@ -53,6 +53,16 @@ def test_one_image_may_be_larger_than_the_budget() -> None:
     assert profile_peak(inputs, ONLY).best == 65536 * (4 * 1152 + 2 * 4304) * 2
 
 
+def test_embeddings_of_every_stream_are_kept() -> None:
+    """Four streams of a 16,384-token image outweigh its encoder where the hidden state is wide."""
+    wide = replace(QWEN, hidden_size=32768)
+    with_image, text = (
+        profile_peak(inputs_of(wide, token_budget=2048, max_num_seqs=4, encoder_runs=runs), ONLY)
+        for runs in (True, False)
+    )
+    assert with_image.best - text.best == 16384 * 4 * 32768 * 2
+
+
 def test_the_inner_width_of_the_encoder_is_shared_by_the_ranks() -> None:
     settings = {"token_budget": 2048, "max_num_seqs": 4, "encoder_runs": True}
     inputs = inputs_of(QWEN, **settings, tensor_parallel=2)
