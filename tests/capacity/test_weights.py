@@ -70,6 +70,18 @@ def test_online_fp8_equals_an_fp8_checkpoint() -> None:
     assert gib(inputs_of(LLAMA_70B, quantization=online)) == gib(inputs_of(LLAMA_70B_FP8))
 
 
+def test_a_scale_for_every_row_takes_four_bytes() -> None:
+    held, fp8 = (
+        stages(32, 1)[0],
+        Quantization(method="fp8", weight_bits=8, unquantized=("lm_head",)),
+    )
+    matrices = ((6144, 4096), (4096, 4096), (28672, 4096), (4096, 14336))  # rows, columns
+    plain = 32 * sum(allocated(2 * rows * columns) for rows, columns in matrices)
+    packed = 32 * sum(allocated(rows * columns) + 4 * rows for rows, columns in matrices)
+    rest = weight_bytes(inputs_of(LLAMA_8B), held) - plain
+    assert weight_bytes(inputs_of(LLAMA_8B, quantization=fp8), held) - packed == rest
+
+
 def test_four_bits_with_groups_of_128() -> None:
     awq = Quantization(method="awq", weight_bits=4, group_size=128, unquantized=("lm_head",))
     linears = 32 * (4096 * 6144 + 4096 * 4096 + 3 * 4096 * 14336)
