@@ -28,10 +28,10 @@ def test_a_victim_finds_its_first_blocks_until_they_are_taken_from_the_last_on()
     assert pool.admit(7, NOTHING_FOUND, 18) == 5
     pool.take(5)
     pool.release(7, 18, 18, waits=True)  # four whole blocks, and one with two tokens
-    assert (pool.free, pool.find(7, 19)) == (5, ((), 4))
+    assert (pool.free, pool.find(7, 19)) == (5, (0, 0, 4))
     pool.take(2)  # the one that is not whole, and the fourth
-    assert pool.find(7, 19) == ((), 3)
-    assert pool.find(7, 9) == ((), 2)  # never the block of the last token
+    assert pool.find(7, 19) == (0, 0, 3)
+    assert pool.find(7, 9) == (0, 0, 2)  # never the block of the last token
     with pytest.raises(NotPlainError):
         pool.admit(7, pool.find(7, 9), 9)
 
@@ -67,9 +67,9 @@ def test_a_prefix_is_shared_while_it_is_held_and_found_until_it_is_taken():
     assert pool.free == 10
     pool.arrive(3, 3, 9)
     found = pool.find(3, 12)
-    assert (len(found.prefix), pool.wanted(found, 12)) == (2, 3)  # they are free blocks too
+    assert (found.prefix, pool.wanted(found, 12)) == (2, 3)  # they are free blocks too
     assert pool.is_lost_from_end(3, found)
     pool.take(9)  # all but the first block of the prefix
-    assert len(pool.find(3, 12).prefix) == 1
+    assert pool.find(3, 12).prefix == 1
     pool.take(1)
     assert pool.find(3, 12) == NOTHING_FOUND
