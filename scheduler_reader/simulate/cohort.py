@@ -49,7 +49,7 @@ class Cohort:
         self._last_steps: list[int] = []  # heap of the steps that give someone his last token
         self._ends: dict[int, list[Ending]] = {}
         self._leaving: dict[int, list[int]] = {}  # places by the step that is without them
-        self._members: dict[int, Member] = {}  # in the order in which they joined
+        self._members: dict[int, Member] = {}  # by place
         self._overdue: dict[int, int] = {}
 
     def __contains__(self, place: int) -> bool:
@@ -83,10 +83,9 @@ class Cohort:
         for place in self._leaving.pop(step, ()):
             self._drop(place)
 
-    def needing(self, step: int) -> list[int]:
-        """Who needs a block in this step, in the order in which they joined."""
-        residue = step % self._block_size
-        return [place for place, one in self._members.items() if self._residue(one) == residue]
+    def takes_block(self, step: int, place: int) -> bool:
+        """Whether a member needs a block in this step."""
+        return step % self._block_size == self._residue(self._members[place])
 
     def give_up(self, place: int) -> Member:
         """A member leaves before its end (none may be overdue)."""

@@ -163,14 +163,15 @@ class _Run:
         self._cohort.enter(step)
         awaited = self._in_flight[-1] if self._in_flight else None
         awaited_s = None if awaited is None or awaited.is_empty else awaited.done_s
-        victims = self._residents.decode(step, self._now_s, awaited_s)
+        limit = self._prompts.limit(self._open)
+        running = self._residents.schedule(step, limit, self._now_s, awaited_s)
         decoding = self._cohort.size
         work = Work(decoding, self._cohort.context(step))
         budget = self._config.max_num_batched_tokens - decoding
-        limit = self._prompts.limit(self._open)
-        if self._prompts:
-            budget = self._continue_prompts(step, budget, limit, work, victims)
-        for victim in victims:
+        for prompt, tokens in running.chunks:
+            self._add(step, prompt, tokens, work)
+            budget -= tokens
+        for victim in running.victims:
             self._waiting.put_back(victim)
         if self._lives.preemptions == before:
             self._admit(step, budget, limit, work)
@@ -193,19 +194,6 @@ class _Run:
         self._busy_s += seconds
         self._in_flight.append(InFlight(self._last_done_s, work.first_tokens, ends))
         return True
-
-    def _continue_prompts(
-        self, step: int, budget: int, limit: int, work: Work, victims: list[Arrived]
-    ) -> int:
-        """Compute on at the prompts that have begun; what is left of the budget."""
-        for prompt, tokens in self._prompts.take(budget, limit):
-            longer = self._residents.extend(prompt, tokens)
-            if longer is None:
-                victims.append(prompt.request)
-                continue
-            self._add(step, longer, tokens, work)
-            budget -= tokens
-        return budget
 
     def _admit(self, step: int, budget: int, limit: int, work: Work) -> None:
         while self._waiting and budget > 0 and len(self._residents) < self._config.active_limit:

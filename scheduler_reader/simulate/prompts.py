@@ -41,10 +41,13 @@ class Prompts:
         self._is_adaptive = config.long_prefill_token_threshold_adaptive
         self._spares_lone = behaviour.threshold_spares_lone_request
         self._is_chunked = config.enable_chunked_prefill
-        self._open: list[Prompt] = []
+        self._open: dict[int, Prompt] = {}  # by place, in order of admission
 
     def __len__(self) -> int:
         return len(self._open)
+
+    def __contains__(self, place: int) -> bool:
+        return place in self._open
 
     def limit(self, requests: int) -> int:
         """Most tokens of one prompt in a step that begins with so many requests in all."""
@@ -63,25 +66,36 @@ class Prompts:
             return tokens
         return max(budget, 0) if self._is_chunked else 0
 
-    def take(self, budget: int, limit: int) -> list[tuple[Prompt, int]]:
+    def shares(self, budget: int, limit: int) -> list[tuple[Prompt, int]]:
         """All prompts that have begun with their tokens of this step, oldest first; `budget` is what
         decodes leave.
         """
         shares = []
-        for prompt in self._open:
-            tokens = min(prompt.request.prompt_tokens - prompt.computed, limit, budget)
+        for prompt in self._open.values():
+            tokens = self.share(prompt, budget, limit)
             shares.append((prompt, tokens))
             budget -= tokens
-        self._open = []
         return shares
 
-    def give_up(self) -> Prompt:
-        """The youngest prompt is computed no further."""
-        return self._open.pop()
+    @staticmethod
+    def share(prompt: Prompt, budget: int, limit: int) -> int:
+        """Tokens of a prompt in a step with so many left."""
+        return min(prompt.request.prompt_tokens - prompt.computed, limit, budget)
+
+    def begun(self, place: int) -> Prompt | None:
+        """The prompt of a request, where it is not whole yet."""
+        return self._open.get(place)
+
+    def give_up(self, place: int) -> Prompt:
+        """A prompt is computed no further."""
+        return self._open.pop(place)
 
     def keep(self, prompt: Prompt) -> bool:
         """A prompt after its chunk: whether it is not whole yet, and goes on in the next step."""
+        place = prompt.request.place
         is_open = prompt.computed < prompt.request.prompt_tokens
         if is_open:
-            self._open.append(prompt)
+            self._open[place] = prompt
+        else:
+            self._open.pop(place, None)
         return is_open

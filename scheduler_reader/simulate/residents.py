@@ -27,6 +27,15 @@ class FirstChunk(NamedTuple):
     tokens: int
 
 
+class Running(NamedTuple):
+    """The next chunks of the prompts that have begun, with their tokens, and who gave way, the first
+    one first.
+    """
+
+    chunks: list[tuple[Prompt, int]]
+    victims: list[Arrived]
+
+
 class Residents:
     """Decoding requests, prompts that have begun, and requests whose last token is in flight.
 
@@ -55,7 +64,6 @@ class Residents:
         self._preempts = (
             preempts
             and config.policy == "fcfs"
-            and not config.long_prefill_token_threshold
             and not overdue_steps
             and (behaviour.lookup_ends_at_last_hash or not config.enable_prefix_caching)
         )
@@ -94,35 +102,54 @@ class Residents:
 
     # Running requests
 
-    def decode(self, step: int, now_s: float, awaited_s: float | None) -> list[Arrived]:
-        """Give all that decode their blocks of a step; who gives way for it, the first one first.
+    def schedule(self, step: int, limit: int, now_s: float, awaited_s: float | None) -> Running:
+        """Give all that run their blocks of a step, in which a prompt gets at most `limit` tokens.
 
         `awaited_s` is when the step before is done, where it is in flight.
         """
-        needed = self.cohort.blocks(step)
-        if needed <= self.blocks.free:
-            self.blocks.take(needed)
-            return []
-        victims = []
-        for place in self.cohort.needing(step):
-            while place in self._in_order and not self.blocks.free:
+        shares = self.prompts.shares(self._config.max_num_batched_tokens - self.cohort.size, limit)
+        decoding = self.cohort.blocks(step)
+        if decoding + sum([self._more(*share) for share in shares]) <= self.blocks.free:
+            self.blocks.take(decoding)
+            return Running([(self._longer(*share), share[1]) for share in shares], [])
+        return self._schedule_in_turn(step, limit, now_s, awaited_s)
+
+    def _schedule_in_turn(
+        self, step: int, limit: int, now_s: float, awaited_s: float | None
+    ) -> Running:
+        running = Running([], [])
+        budget = self._config.max_num_batched_tokens
+        for place in list(self._in_order):
+            prompt = self.prompts.begun(place)
+            if prompt:
+                tokens = self.prompts.share(prompt, budget, limit)
+                blocks = self._more(prompt, tokens)
+            elif place in self.cohort:
+                tokens, blocks = 1, int(self.cohort.takes_block(step, place))
+            else:
+                continue
+            while place in self._in_order and blocks > self.blocks.free:
                 victim = self._give_way(step, now_s, awaited_s)
                 if victim is not None:
-                    victims.append(victim)
+                    running.victims.append(victim)
             if place not in self._in_order:
                 break
-            self.blocks.take(1)
-        return victims
+            budget -= tokens
+            if prompt:
+                running.chunks.append((self._longer(prompt, tokens), tokens))
+            else:
+                self.blocks.take(blocks)
+        return running
 
-    def extend(self, prompt: Prompt, tokens: int) -> Prompt | None:
-        """Give the youngest prompt the blocks of its next tokens; None: it gives way itself."""
-        place, computed = prompt.request.place, prompt.computed + tokens
-        if -(-computed // self._config.block_size) - prompt.blocks <= self.blocks.free:
-            blocks = self.blocks.extend(place, prompt.blocks, computed)
-            return prompt._replace(computed=computed, blocks=blocks)
-        self._pop()
-        self.blocks.release(place, prompt.computed, prompt.computed, waits=True)
-        return None
+    def _more(self, prompt: Prompt, tokens: int) -> int:
+        """Blocks that a prompt takes with its next tokens."""
+        return -(-(prompt.computed + tokens) // self._config.block_size) - prompt.blocks
+
+    def _longer(self, prompt: Prompt, tokens: int) -> Prompt:
+        """A prompt with its next tokens, for which it takes the blocks."""
+        computed = prompt.computed + tokens
+        blocks = self.blocks.extend(prompt.request.place, prompt.blocks, computed)
+        return prompt._replace(computed=computed, blocks=blocks)
 
     def leave(self, ending: Ending) -> None:
         """The last token of a request is there.  It holds nothing any more if it has given way."""
@@ -132,9 +159,12 @@ class Residents:
 
     def _give_way(self, step: int, now_s: float, awaited_s: float | None) -> Arrived | None:
         """Preempt the youngest; None where it only waits for its last token."""
-        place = self._pop()
-        if self.prompts:
-            prompt = self.prompts.give_up()
+        if not self._preempts:
+            raise NotPlainError
+        place, _ = self._in_order.popitem()
+        self._lives.preempt(place)
+        if place in self.prompts:
+            prompt = self.prompts.give_up(place)
             self.blocks.release(place, prompt.computed, prompt.computed, waits=True)
             return prompt.request
         joined = self._lives.first_step[place]
@@ -152,10 +182,3 @@ class Residents:
         self._lives.pause(place, step - 1, now_s if awaited_s is None else max(now_s, awaited_s))
         rank = (0, 0, place)  # first come, first served: not looked at
         return Arrived(place, member.prompt_tokens + tokens, member.output_tokens - tokens, rank)
-
-    def _pop(self) -> int:
-        if not self._preempts:
-            raise NotPlainError
-        place, _ = self._in_order.popitem()
-        self._lives.preempt(place)
-        return place

@@ -203,6 +203,8 @@ def drawn(seed: int) -> tuple[EngineConfig, str, Callable[[], Source]]:
         async_scheduling=is_async,
         scheduler_reserve_full_isl=pick.random() < 0.7,
         watermark=pick.choice([0, 0, 0.1]),
+        long_prefill_token_threshold=pick.choice([0, 0, 8, 40]),
+        long_prefill_token_threshold_adaptive=pick.random() < 0.3,
     )
     numbers = range(pick.randint(8, 40))
     prompts = [pick.choice([1, 15, 16, 17, 64, pick.randint(1, 120)]) for _ in numbers]
