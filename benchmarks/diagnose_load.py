@@ -21,7 +21,7 @@ from typing import Any, NamedTuple
 
 MOST_SECONDS, MOST_MB = 1.0, 150.0
 RUN = "import sys; from scheduler_reader.cli import main; main(sys.argv[1:])"
-TARGET = ("--vllm-version", "0.18.0", "--gpu", "h100", "--format", "json", "--fail-on", "never")
+TARGET = ("--gpu", "h100", "--format", "json", "--fail-on", "never")
 LLAMA_8B = "meta-llama/Llama-3.1-8B-Instruct"
 LLAMA_70B = "meta-llama/Llama-3.3-70B-Instruct --tensor-parallel-size 4"
 LONG_WITHIN = "--max-model-len 8192"
@@ -33,16 +33,24 @@ CHAT = {
     "seed": 1,
 }
 EVEN = {"concurrency": 128, "num_requests": 640, "input_tokens": 1024, "output_tokens": 1024}
+AGENT = {
+    "concurrency": 32,
+    "num_requests": 640,
+    "input_tokens": {"lognormal": {"mean": 16000, "std": 10000}},
+    "output_tokens": {"lognormal": {"mean": 500, "std": 400}},
+    "prefix_cache_hit_rate": 0.8,
+}
 OPEN = {name: value for name, value in CHAT.items() if name != "concurrency"}
 OPEN |= {"protocol": "open-loop"}
 
 
 class Case(NamedTuple):
-    """What is served, under which load, held to which objectives."""
+    """What is served, under which load, held to which objectives, by which release."""
 
     serve: str
     workload: Mapping[str, Any]
     objectives: str = ""
+    release: str = "0.18.0"
 
 
 CASES = {
@@ -89,6 +97,20 @@ CASES = {
     "70B with few blocks": Case(
         f"{LLAMA_70B} --gpu-memory-utilization 0.5 {LONG_WITHIN}", EVEN | {"concurrency": 256}
     ),
+    "agents: long prefixes, blocks are short": Case(LLAMA_8B, AGENT),
+    "preempting, long prompts held back": Case(
+        f"{LLAMA_8B} --gpu-memory-utilization 0.3 {LONG_WITHIN} --long-prefill-token-threshold 512",
+        EVEN,
+    ),
+    "preempting, by priority": Case(
+        f"{LLAMA_8B} --gpu-memory-utilization 0.3 {LONG_WITHIN} --scheduling-policy priority", EVEN
+    ),
+    "four pipeline stages, 512 clients": Case(
+        f"{LLAMA_8B} --pipeline-parallel-size 4", CHAT | {"concurrency": 512}
+    ),
+    "prefill every fourth step": Case(
+        f"{LLAMA_8B} --prefill-schedule-interval 4", CHAT, release="0.33.0"
+    ),
 }
 
 
@@ -105,7 +127,14 @@ def measured(case: Case, folder: Path) -> Cost:
     """Diagnose one case in a child process."""
     workload, answer = folder / "workload.json", folder / "answer.json"
     workload.write_text(json.dumps(case.workload), encoding="utf-8")
-    options = (*TARGET, "--workload", str(workload), *case.objectives.split())
+    options = (
+        *TARGET,
+        "--vllm-version",
+        case.release,
+        "--workload",
+        str(workload),
+        *case.objectives.split(),
+    )
     command = (*options, "--", "vllm", "serve", *case.serve.split())
     with answer.open("w", encoding="utf-8") as output:
         begin = time.perf_counter()
@@ -138,14 +167,14 @@ def _answered(report: Mapping[str, Any]) -> str:
 
 def main(rounds: int, names: list[str]) -> None:
     """Print the table."""
-    print(f"{'case':32} {'wall s':>7} {'CPU s':>6} {'MB':>5}  within  answered")
+    print(f"{'case':40} {'wall s':>7} {'CPU s':>6} {'MB':>5}  within  answered")
     with tempfile.TemporaryDirectory() as folder:
         for name in names or CASES:
             runs = [measured(CASES[name], Path(folder)) for _ in range(rounds)]
             best = min(runs, key=lambda run: run.cpu_seconds)
             within = best.cpu_seconds <= MOST_SECONDS and best.peak_mb <= MOST_MB
             print(
-                f"{name:32} {best.seconds:7.2f} {best.cpu_seconds:6.2f} {best.peak_mb:5.0f}"
+                f"{name:40} {best.seconds:7.2f} {best.cpu_seconds:6.2f} {best.peak_mb:5.0f}"
                 f"  {'yes' if within else 'no':6}  {best.answer}",
                 flush=True,
             )

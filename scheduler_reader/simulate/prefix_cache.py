@@ -74,7 +74,7 @@ class PrefixKVManager(KVManager):
 
     def commit(self, request: Request, tokens: int) -> None:
         whole = tokens // self._block_size
-        if whole <= request.hashes and whole <= min(request.hashed, default=whole):
+        if whole <= request.hashes and whole <= min(request.hashed or (whole,)):
             return
         for group in self._groups if request.tables else ():
             table, first = request.tables[group], request.hashed[group]
