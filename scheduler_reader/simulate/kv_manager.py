@@ -8,13 +8,14 @@ costs the same however long the request is.  `PrefixKVManager` adds the identity
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 from scheduler_reader.simulate.behaviour import Behaviour
 from scheduler_reader.simulate.config import EngineConfig, Overlap
 from scheduler_reader.simulate.failure import EngineError
-from scheduler_reader.simulate.request import Request, Status
+from scheduler_reader.simulate.request import Request
 
 FULL, WINDOW = 0, 1  # KV groups, in the order of their block tables
 
@@ -91,18 +92,14 @@ class KVManager:
 
     def steps_with_room(self, requests: Sequence[Request], most: int) -> int:
         """How many of `most` steps the free blocks last when each request takes a token a step."""
-        size, free = self._block_size, self.free
-        if len(requests) * (most // size + 1) <= free:
+        free = self.free
+        if len(requests) * (most // self._block_size + 1) <= free:
             return most
-        slack = sum(request.held * size - request.computed for request in requests)
-        low, high = 0, min(most, (free * size + slack) // len(requests))
-        while low < high:
-            middle = (low + high + 1) // 2
-            if sum(self._entries_to_come(request, middle) for request in requests) <= free:
-                low = middle
-            else:
-                high = middle - 1
-        return low
+        return bisect_right(
+            range(1, most + 1),
+            free,
+            key=lambda steps: sum(self._entries_to_come(each, steps) for each in requests),
+        )
 
     def extend_all(self, requests: Sequence[Request], steps: int) -> None:
         """Give running requests, which have room, the blocks of a token each in so many steps."""
@@ -139,13 +136,10 @@ class KVManager:
         needed += self._revived(hit.blocks[FULL])
         if self._window is None:
             return needed
-        if reserving:
+        if reserving and self._window_reservation is not None:
             required = min(required, self._window_reservation)
-        skipped = 0
-        if request.status is not Status.running:
-            skipped = self._entries_behind(request.computed + hit.tokens)
-        there = max(request.held, skipped, len(hit.blocks[WINDOW]))
-        return needed + max(required - there, 0) + self._revived(hit.blocks[WINDOW][skipped:])
+        there = max(request.held, len(hit.blocks[WINDOW]))
+        return needed + max(required - there, 0) + self._revived(hit.blocks[WINDOW])
 
     def _revived(self, blocks: Sequence[int]) -> int:
         """How many of the blocks of a hit are on the free list now."""
@@ -181,14 +175,13 @@ class KVManager:
         assert self._window is not None
         return max(computed - self._window + 1, 0) // self._block_size
 
-    def _most_window_blocks(self, overlap: Overlap) -> int:
-        """Blocks that a window group counts at most in an admission test."""
+    def _most_window_blocks(self, overlap: Overlap) -> int | None:
+        """Blocks that a window group counts at most in an admission test; None: no such limit."""
         config = self._config
-        longest = config.max_model_len
         if config.sliding_window is None or self._behaviour.window_reservation == "full":
-            return -(-longest // self._block_size)
+            return None
         batches = 1
         if self._behaviour.window_reservation == "in_flight":
             batches = overlap.batches_in_flight
         tokens = config.sliding_window - 1 + config.max_num_batched_tokens * batches
-        return -(-min(tokens, longest) // self._block_size) + 1
+        return -(-min(tokens, config.max_model_len) // self._block_size) + 1

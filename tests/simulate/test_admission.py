@@ -20,20 +20,26 @@ CACHED = {"output_len": 20, "prefix_group": 0, "prefix_len": 32}  # two blocks a
 
 
 @pytest.mark.parametrize(
-    ("prompt", "scheduled"),
-    [(33, [[0, 1], [1, 1]]), (34, [[0, 1]])],  # the last token alone is no prefill, two are
+    ("prompt", "size", "scheduled"),
+    [
+        (33, 16, [[0, 1], [1, 1]]),  # the last token alone is no prefill
+        (34, 16, [[0, 1]]),  # two are
+        (32, 1, [[0, 1], [1, 1]]),  # in blocks of one token all before the last is found
+    ],
 )
-def test_between_prefills_a_request_with_one_token_left_joins(steps, prompt, scheduled):
+def test_between_prefills_a_request_with_one_token_left_joins(steps, prompt, size, scheduled):
     requests = [CACHED | {"prompt_len": 40}, CACHED | {"prompt_len": prompt, "arrival_step": 1}]
-    rows = steps(requests, prefill_schedule_interval=4, enable_prefix_caching=True)
+    settings = {"enable_prefix_caching": True, "block_size": size}
+    rows = steps(requests, prefill_schedule_interval=4, **settings)
     assert rows[1]["s"] == scheduled
 
 
-@pytest.mark.parametrize(("prompt", "joins"), [(33, 6), (34, 9)])
-def test_one_token_left_does_not_start_the_interval_again(steps, prompt, joins):
+@pytest.mark.parametrize(("prompt", "size", "joins"), [(33, 16, 6), (34, 16, 9), (32, 1, 6)])
+def test_one_token_left_does_not_start_the_interval_again(steps, prompt, size, joins):
     cached = CACHED | {"prompt_len": prompt, "arrival_step": 5}
     requests = [CACHED | {"prompt_len": 40}, cached, (10, 5, 6)]
-    rows = steps(requests, prefill_schedule_interval=4, enable_prefix_caching=True)
+    settings = {"enable_prefix_caching": True, "block_size": size}
+    rows = steps(requests, prefill_schedule_interval=4, **settings)
     assert [row["t"] for row in rows if row.get("new") == [2]] == [joins]
 
 
@@ -55,10 +61,15 @@ def test_what_a_window_group_reserves(steps, version, is_async, blocks):
     assert enough[0]["new"] == [0]
 
 
-@pytest.mark.parametrize(("usable", "joins"), [(20 + 5, False), (20 + 6, True)])
-def test_the_reserve_of_a_window_is_its_other_tokens_a_step_and_a_block(steps, usable, joins):
-    """32 + 48 tokens are five blocks of 16, and one more."""
-    settings = {"sliding_window": 33, "max_num_batched_tokens": 48, "max_steps": 2}
+@pytest.mark.parametrize(
+    ("window", "usable", "joins"),
+    [(33, 20 + 5, False), (33, 20 + 6, True), (34, 20 + 6, False), (34, 20 + 7, True)],
+)
+def test_the_reserve_of_a_window_is_its_other_tokens_a_step_and_a_block(
+    steps, window, usable, joins
+):
+    """32 + 48 tokens are five blocks of 16, 33 + 48 six; and one more."""
+    settings = {"sliding_window": window, "max_num_batched_tokens": 48, "max_steps": 2}
     rows = steps([(320, 2)], num_gpu_blocks=usable + 1, **settings)
     assert any(row.get("new") for row in rows) == joins
 
@@ -115,6 +126,16 @@ def test_a_window_gives_back_in_time_what_its_next_block_takes(steps):
     rows = steps([(60, 8)], num_gpu_blocks=10, sliding_window=32)
     assert [row["free"] for row in rows] == [1, 2, 2, 2, 3, 1, 1, 1]
     assert rows[-1]["fin"] == [0]
+
+
+def test_a_token_that_needs_no_block_is_computed_with_none_free(steps):
+    """60 tokens hold four of eight usable blocks in each of two groups, with room for four more."""
+    rows = steps([(60, 4)], num_gpu_blocks=9, sliding_window=100)
+    assert [(row["s"], row["free"]) for row in rows[:3]] == [
+        ([[0, 60]], 0),
+        ([[0, 1]], 0),
+        ([[0, 1]], 0),
+    ]
 
 
 def test_a_prompt_of_one_token_alone_gets_no_drafts_without_a_hit(steps):
@@ -200,3 +221,70 @@ def test_the_urgent_go_before_those_passed_over(priority, order):
     queue.add(Request(9, 9, 10, 5, priority))
     queue.admit(Batch(64), chunk_limit=0, holds_prefill=False)
     assert [request.number for request in running] == order
+
+
+def test_a_step_without_tokens_left_looks_at_nobody():
+    """Nobody is passed over either, and the last token of a step is enough for one who needs one."""
+    queue, running = waiting("0.18.0")
+    queue.add(preempted(1))
+    queue.admit(Batch(0), chunk_limit=0, holds_prefill=False)
+    assert queue.is_backed_up
+    queue, running = waiting("0.18.0")
+    queue.add(Request(1, 1, 1, 5))
+    queue.admit(Batch(1), chunk_limit=0, holds_prefill=False)
+    assert [request.number for request in running] == [1]
+
+
+def test_all_who_wait_are_counted_in_both_queues():
+    queue, _ = waiting("0.18.0")
+    queue.add(preempted(1))
+    queue.admit(Batch(64), chunk_limit=0, holds_prefill=False)
+    for number in (2, 3, 4):
+        queue.add(Request(number, number, 10, 5))
+    assert len(queue) == 4
+
+
+def test_those_passed_over_come_first_though_others_are_older():
+    queue, running = waiting("0.18.0")
+    late = preempted(9)
+    queue.add(late)
+    queue.admit(Batch(64), chunk_limit=0, holds_prefill=False)
+    late.stale = 0
+    queue.add(Request(1, 1, 10, 5))
+    queue.admit(Batch(64), chunk_limit=0, holds_prefill=False)
+    assert [request.number for request in running] == [9, 1]
+
+
+def test_an_unchunked_prompt_may_fill_the_step(steps):
+    settings = {"enable_chunked_prefill": False, "max_model_len": 64}
+    assert steps([(64, 1)], **settings)[0]["s"] == [[0, 64]]
+    assert steps([(40, 9), (24, 1)], **settings)[0]["s"] == [[0, 40], [1, 24]]
+
+
+def test_a_threshold_of_one_token(steps):
+    rows = steps([(3, 1), (3, 1)], "0.28.0", long_prefill_token_threshold=1)
+    assert [row["s"] for row in rows] == [[[0, 1], [1, 1]]] * 3
+
+
+def test_only_a_single_token_beside_decodes_is_filled_up_with_drafts(steps):
+    five = steps([(1, 9), (5, 1, 1)], **DRAFTS)
+    assert dict(five[1]["s"])[1] == 5
+    beside_a_prefill = steps([(100, 9), (1, 1, 1)], **DRAFTS)
+    assert beside_a_prefill[1]["s"] == [[0, 36], [1, 1]]
+
+
+@pytest.mark.parametrize(("length", "tokens"), [(19, 1), (20, 4)])
+def test_drafts_behind_a_hit_of_single_tokens(steps, length, tokens):
+    """Blocks of one token: the sixteenth and three drafts end at 19, which must be below the length."""
+    cached = {"prompt_len": 16, "output_len": 1, "prefix_group": 0, "prefix_len": 15}
+    requests = [cached, cached | {"arrival_step": 2, "output_len": 2}]
+    settings = {"block_size": 1, "enable_prefix_caching": True, "max_model_len": length}
+    rows = steps(requests, "0.30.0", **settings, **DRAFTS)
+    assert rows[1]["s"] == [[1, tokens]]
+
+
+def test_a_hit_of_one_token_is_a_hit(steps):
+    cached = {"prompt_len": 2, "output_len": 1, "prefix_group": 0, "prefix_len": 1}
+    requests = [cached, cached | {"arrival_step": 2, "output_len": 2}]
+    rows = steps(requests, "0.30.0", block_size=1, enable_prefix_caching=True, **DRAFTS)
+    assert rows[1]["s"] == [[1, 4]]

@@ -57,3 +57,19 @@ def test_blocks_without_content_are_taken_first_where_the_release_has_it_so() ->
         pool.index(blocks[0], 0, key=1)
         pool.release(blocks, unhashed_first)
         assert pool.take(3) == order
+
+
+def test_a_pool_begins_with_all_blocks_free_but_the_null_block() -> None:
+    pool = BlockPool(4, num_groups=1)
+    assert [pool.is_free(block) for block in range(4)] == [False, True, True, True]
+    assert (pool.free, pool.take(3), pool.free) == (3, [1, 2, 3], 0)
+
+
+def test_a_content_noted_twice_is_forgotten_at_once() -> None:
+    pool = BlockPool(2, num_groups=1)
+    (block,) = pool.take(1)
+    pool.index(block, 0, key=70_000)
+    pool.index(block, 0, key=int("70000"))  # equal, not the same object
+    pool.release([block], unhashed_first=False)
+    pool.take(1)
+    assert pool.find(0, 70_000) is None
