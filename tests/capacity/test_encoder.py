@@ -96,7 +96,25 @@ def test_the_encoder_is_split_over_ranks_unless_it_runs_in_data_parallel() -> No
 def test_names_of_the_sizes_differ() -> None:
     shape = encoder_shape(replace(GEMMA, vision={"embed_dim": 1280, "mlp_ratio": 4, "depth": 32}))
     assert shape == (1280, 5120, 32)
-    assert encoder_shape(replace(GEMMA, vision={"image_size": 336})) is None
+    no_shapes = (
+        {"image_size": 336},
+        {"hidden_size": 1152, "depth": 27},
+        {"hidden_size": 1152, "intermediate_size": 4304},
+        {"intermediate_size": 4304, "depth": 27},
+        {"mlp_ratio": 4, "depth": 27},
+    )
+    for vision in no_shapes:
+        unknown = replace(GEMMA, vision=vision)
+        assert (encoder_shape(unknown), encoder_elements(unknown)) == (None, 0)
+
+
+def test_weights_of_a_gated_encoder_with_embeddings_of_places() -> None:
+    """Gate, up and down, and a row and a column for each of 1,000 places."""
+    vision = {"hidden_size": 1100, "intermediate_size": 4400, "depth": 3}
+    vision |= {"position_embedding_size": 1000}
+    gated = replace(GEMMA, architecture="Gemma4ForConditionalGeneration", vision=vision)
+    layers = 3 * 1100 * (4 * 1100 + 3 * 4400)
+    assert encoder_elements(gated) == layers + 1100 * (2 * 1000 + 4096)
 
 
 def test_the_rejection_sampler_runs_with_drafts() -> None:

@@ -32,6 +32,13 @@ def test_slots_by_hand() -> None:
     assert (found.held_tokens, found.block_tokens, found.cut_requests) == (66, 96, 1)
     assert found.reserved_waste == 1 - 66 / 128
     assert found.wasted_per_request == 30 / 4
+    assert (found.mean_tokens, found.gain) == (66 / 4, 128 / 96)
+    assert found.block_waste == (30 / 4) / (66 / 4)
+    assert found.expected_waste == (15 / 2) / (66 / 4)
+
+
+def test_a_single_token_leaves_the_rest_of_its_block_empty() -> None:
+    assert fragmentation([1], 32, 16).wasted_per_request == 15
 
 
 @pytest.mark.parametrize(("block_size", "tokens"), [(16, 187.5), (32, 387.5), (1, 0)])

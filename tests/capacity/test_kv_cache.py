@@ -10,9 +10,10 @@ from capacity_inputs import inputs_of
 from known_models import LLAMA_8B, LLAMA_70B
 
 from scheduler_reader.capacity.inputs import MissingFactError
-from scheduler_reader.capacity.kv_cache import layouts
+from scheduler_reader.capacity.kv_cache import layouts, stage_layers
 from scheduler_reader.capacity.kv_layers import KvLayer
 from scheduler_reader.capacity.kv_pool import KvLayout
+from scheduler_reader.capacity.stages import stages
 
 LINEAR_STATE = {
     "linear_key_heads": 16,
@@ -168,3 +169,37 @@ def test_a_window_keeps_the_steps_in_flight_from_0_26(
     layout = only_layout(model=model, release=release, batches_in_flight=batches, token_budget=2048)
     in_flight = {layer.in_flight_tokens for layer in layout.layers if layer.kind == "sliding"}
     assert in_flight == {2048 * steps}
+
+
+def test_a_sparse_index_keeps_a_key_and_a_scale_beside_the_latent() -> None:
+    """96 + 64 elements of two bytes, 128 keys of one and a scale of four."""
+    model = replace(LLAMA_8B, kv_lora_rank=96, qk_rope_head_dim=64)
+    assert only_layout(model=model).bytes_per_token == 32 * (96 + 64) * 2
+    indexed = replace(model, extra={"index_head_dim": 128})
+    assert only_layout(model=indexed).bytes_per_token == 32 * ((96 + 64) * 2 + 128 + 4)
+
+
+def test_windows_and_chunks_have_lengths_of_their_own() -> None:
+    model = replace(
+        LLAMA_8B,
+        layers=3,
+        layer_kinds=("full", "sliding", "chunked"),
+        sliding_window=1024,
+        attention_chunk_size=8192,
+    )
+    held = stage_layers(inputs_of(model, token_budget=2048), stages(3, 1)[0])
+    assert [(layer.kind, layer.window, layer.in_flight_tokens) for layer in held.values()] == [
+        ("full", 0, 0),
+        ("sliding", 1024, 2048),
+        ("chunked", 8192, 2048),
+    ]
+
+
+def test_a_draft_layer_is_a_full_one_beside_windows() -> None:
+    """16 windows and 16 full layers of the model's own, and one more that keeps all tokens."""
+    model = replace(LLAMA_8B, layer_kinds=("full", "sliding") * 16, sliding_window=1024)
+    inputs = inputs_of(model, draft_method="eagle3", draft_tokens=3)
+    held = stage_layers(inputs, stages(32, 1)[0])
+    assert sorted(held) == list(range(33))
+    assert held[32].kind == "full"
+    assert [len(group.layers) for group in layouts(inputs)[0].groups] == [17, 16]
