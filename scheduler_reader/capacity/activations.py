@@ -26,22 +26,34 @@ def profile_peak(inputs: CapacityInputs, stage: Stage) -> Spread:
 
 
 def layer_bytes_per_token(inputs: CapacityInputs) -> float:
-    """Bytes alive per token at the peak of a decoder layer.
+    """Bytes alive at the peak of a decoder layer, for each token of the budget.
 
     Residual, input and output (hidden size each) beside the gate-up product and its activation
     (twice and once the intermediate size), or beside query, keys, values and attention output.
-    Experts work on a copy of the token for each chosen expert.
     """
     model, ranks = inputs.model, inputs.tensor_parallel
     dense = 3 * (model.intermediate_size or 0) / ranks
     if model.is_moe:
-        _, width = experts_per_rank(inputs)
-        routed = model.experts_per_token * (max(2 * width, model.hidden_size) + width)
         shared = 3 * (model.shared_expert_intermediate_size or 0) / ranks
-        dense = max(routed + shared, dense if model.dense_layers else 0)
+        dense = max(_routed_elements(inputs) + shared, dense if model.dense_layers else 0)
     heads = heads_per_rank(model.attention_heads, ranks)
     attention = 2 * (heads + heads_per_rank(model.kv_heads, ranks)) * model.head_dim
     return (3 * model.hidden_size + max(dense, attention)) * inputs.dtype_bytes
+
+
+def _routed_elements(inputs: CapacityInputs) -> float:
+    """Elements that routed experts hold for each token of the budget: a copy for each expert chosen.
+
+    Where data-parallel ranks gather their tokens, all of them and their results are held beside it
+    (vllm/model_executor/layers/fused_moe/fused_moe.py, fused_experts_impl).
+    """
+    model, ranks = inputs.model, inputs.gathered_ranks
+    _, width = experts_per_rank(inputs)
+    copies = model.experts_per_token * (max(2 * width, model.hidden_size) + width)
+    chunk = value_at("expert_chunk", inputs.release)
+    copied = min(ranks, chunk / inputs.token_budget) if chunk else ranks
+    gathered = 2 * model.hidden_size * ranks if ranks > 1 else 0
+    return copied * copies + gathered
 
 
 def sampler_peak(inputs: CapacityInputs) -> Spread:

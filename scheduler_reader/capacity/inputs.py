@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from scheduler_reader.capacity.constants import table, value_at
@@ -58,6 +60,8 @@ class CapacityInputs(NamedTuple):
     runs_image: bool  # from vLLM's container image
     graphs_in_budget: bool | None  # the environment's word; None: the release decides
     used_bytes: float = 0.0  # of each GPU, by other processes when the engine starts
+    items_a_prompt: Mapping[str, int] = MappingProxyType({})  # images, videos; where stated
+    gathered_ranks: int = 1  # data-parallel ranks whose tokens every expert layer gathers
 
     def changed(self, **changes: Any) -> CapacityInputs:
         return self._replace(**changes)
@@ -128,12 +132,22 @@ def _read(engine: ResolvedEngine, model: ModelFacts) -> CapacityInputs:
         offload_bytes=float(_optional(engine, "cpu_offload_gb") or 0) * 1024**3,
         loads_encoder=is_multimodal and not _optional(engine, "language_model_only"),
         encoder_runs=is_multimodal and not _encoder_is_off(engine),
+        items_a_prompt=_items_a_prompt(engine),
         encoder_is_replicated=_optional(engine, "mm_encoder_tp_mode") == "data",
         uses_flashinfer_sampler=_switch(engine, "VLLM_USE_FLASHINFER_SAMPLER"),
         runs_image=isinstance(engine.parsed.image_version, Known),
         graphs_in_budget=_switch(engine, table()["graphs_in_budget_variable"]),
         used_bytes=engine.hardware.memory_used_bytes,
+        gathered_ranks=_gathered_ranks(engine, model),
     )
+
+
+def _gathered_ranks(engine: ResolvedEngine, model: ModelFacts) -> int:
+    """1 where tokens are sent to their experts only (the other all-to-all backends)."""
+    backend = _optional(engine, "all2all_backend") or _variable(engine, "VLLM_ALL2ALL_BACKEND")
+    if not model.is_moe or (backend and backend not in table()["gathering_backends"]):
+        return 1
+    return int(_optional(engine, "data_parallel_size") or 1)
 
 
 def _pipeline_stages(engine: ResolvedEngine, model: ModelFacts) -> int:
@@ -165,10 +179,13 @@ def _optional(engine: ResolvedEngine, name: str) -> Any:
 
 def _switch(engine: ResolvedEngine, variable: str) -> bool | None:
     """An environment variable of the engine that is 0 or 1; None: not set, or not known."""
+    value = _variable(engine, variable)
+    return None if value is None else {"1": True, "0": False}.get(value)
+
+
+def _variable(engine: ResolvedEngine, variable: str) -> str | None:
     value = engine.parsed.variable(variable)
-    if not isinstance(value, Known):
-        return None
-    return {"1": True, "0": False}.get(value.value.strip())
+    return value.value.strip() if isinstance(value, Known) else None
 
 
 def _dtype_bytes(engine: ResolvedEngine, model: ModelFacts) -> int:
@@ -258,5 +275,15 @@ def _state_dtype(engine: ResolvedEngine, model: ModelFacts) -> str:
 def _encoder_is_off(engine: ResolvedEngine) -> bool:
     if _optional(engine, "language_model_only") or _optional(engine, "skip_mm_profiling"):
         return True
-    limits = _optional(engine, "limit_mm_per_prompt")
-    return isinstance(limits, dict) and bool(limits) and not any(limits.values())
+    limits = _items_a_prompt(engine)
+    return bool(limits) and not any(limits.values())
+
+
+def _items_a_prompt(engine: ResolvedEngine) -> dict[str, int]:
+    """`--limit-mm-per-prompt`, whose entries are numbers or options with a `count`."""
+    stated = _optional(engine, "limit_mm_per_prompt")
+    limits = stated if isinstance(stated, dict) else {}
+    counts = {
+        kind: one.get("count") if isinstance(one, dict) else one for kind, one in limits.items()
+    }
+    return {kind: count for kind, count in counts.items() if isinstance(count, int)}

@@ -203,15 +203,16 @@ def _experts(inputs: CapacityInputs, prefix: str) -> Iterator[Matrix]:
 def experts_per_rank(inputs: CapacityInputs) -> tuple[int, float]:
     """Experts one rank holds, and the intermediate size of its share of each.
 
-    Expert parallelism deals whole experts to all tensor- and data-parallel ranks.
+    Expert parallelism deals whole experts to all tensor- and data-parallel ranks; without it they
+    all share each expert (vllm/model_executor/layers/fused_moe/config.py, FusedMoEParallelConfig).
     """
     width = inputs.model.moe_intermediate_size or inputs.model.intermediate_size
     if not width:
         raise MissingFactError(f"the expert size of {inputs.model.id} is not known")
+    ranks = inputs.tensor_parallel * inputs.data_parallel
     if inputs.expert_parallel:
-        ranks = inputs.tensor_parallel * inputs.data_parallel
         return ceil(inputs.model.experts / ranks), width
-    return inputs.model.experts, width / inputs.tensor_parallel
+    return inputs.model.experts, width / ranks
 
 
 def fact(model: ModelFacts, name: str) -> Any:

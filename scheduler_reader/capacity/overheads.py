@@ -15,9 +15,11 @@ def non_torch(inputs: CapacityInputs) -> Spread:
     """Bytes of one rank that PyTorch does not hand out: kernels, libraries, NCCL buffers.
 
     V1 before 0.9.1 counts all that is used on the device: the CUDA context, and other processes.
+    Data-parallel ranks talk to each other where they share experts.
     """
-    found = gib_spread("non_torch_gib")
-    if inputs.tensor_parallel * inputs.pipeline_parallel > 1:
+    found = gib_spread("non_torch_unified_gib" if inputs.gpu.unified_memory else "non_torch_gib")
+    sharing = inputs.data_parallel if inputs.model.is_moe else 1
+    if inputs.tensor_parallel * inputs.pipeline_parallel * sharing > 1:
         found += gib_spread("non_torch_parallel_gib")
     if counts_whole_device(inputs):
         found += gib_spread("cuda_context_gib") + Spread.exact(inputs.used_bytes)
@@ -57,7 +59,8 @@ def captured_graphs(inputs: CapacityInputs) -> int:
 
 def are_graphs_in_budget(inputs: CapacityInputs) -> bool:
     """Whether the estimated CUDA-graph memory is taken from what the KV cache may use."""
-    if inputs.is_v0:
+    estimates = value_at("graphs_estimated_by_second_runner", inputs.release)
+    if inputs.is_v0 or (inputs.uses_second_runner and not estimates):
         return False
     if inputs.graphs_in_budget is not None and inputs.release.version >= Version("0.18.0"):
         return inputs.graphs_in_budget

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator
 from fnmatch import fnmatchcase
 from math import ceil
 
+from scheduler_reader.capacity.constants import value_at
 from scheduler_reader.capacity.draft import draft_matrices, of_draft_model
 from scheduler_reader.capacity.encoder import encoder_elements
 from scheduler_reader.capacity.inputs import CapacityInputs
@@ -141,7 +142,11 @@ def _embedding_bytes(inputs: CapacityInputs) -> float:
 
 
 def _rotary_bytes(inputs: CapacityInputs) -> float:
-    positions = inputs.model.max_position_embeddings or 0
+    """Sines and cosines of every position; of more than text has, where images turn heads too."""
+    factors = value_at("rotary_table_factor", inputs.release)
+    positions = factors.get(inputs.model.architecture, 1) * (
+        inputs.model.max_position_embeddings or 0
+    )
     width = inputs.model.qk_rope_head_dim if inputs.model.uses_mla else inputs.model.head_dim
     return float(positions * (width or 0) * inputs.dtype_bytes)
 

@@ -21,7 +21,8 @@ BUDGET, SEQS = "max_num_batched_tokens", "max_num_seqs"
         ("0.27.1", "b200", False, 8192, 1024),
         ("0.28.0", "b200", False, 16384, 1024),
         ("0.33.0", "l4", False, 2048, 256),
-        ("0.32.0", "gb10", False, 8192, 1024),
+        ("0.13.0", "gb10", False, 2048, 256),  # NVML does not tell its memory
+        ("0.32.0", "gb10", True, 8192, 256),
         ("0.33.0", "gb10", False, 2048, 256),  # GB10 on the small tier
     ],
 )
