@@ -16,15 +16,19 @@ LLAMA_8B = "meta-llama/Llama-3.1-8B-Instruct"
 SCOUT = "meta-llama/Llama-4-Scout-17B-16E-Instruct"  # chunked local attention
 
 
-def read(arguments: str, version: str = "0.18.0", variables: str = "") -> CapacityInputs | Unknown:
+def read(
+    arguments: str, version: str = "0.18.0", variables: str = "", gpus: int | None = None
+) -> CapacityInputs | Unknown:
     command = shlex.split(f"{variables} vllm serve {arguments}")
     return read_inputs(
-        resolve(parse_command(command).engines[0], ResolveOptions(version, "h100", None))
+        resolve(parse_command(command).engines[0], ResolveOptions(version, "h100", gpus))
     )
 
 
-def inputs(arguments: str, version: str = "0.18.0", variables: str = "") -> CapacityInputs:
-    found = read(arguments, version, variables)
+def inputs(
+    arguments: str, version: str = "0.18.0", variables: str = "", gpus: int | None = None
+) -> CapacityInputs:
+    found = read(arguments, version, variables, gpus)
     assert isinstance(found, CapacityInputs), found
     return found
 
@@ -110,3 +114,74 @@ def test_an_encoder_runs_unless_told_otherwise() -> None:
         assert (off.loads_encoder, off.encoder_runs) == (loads, False)
     used = inputs(f"""{model} --limit-mm-per-prompt '{{"image": 2}}'""")
     assert (used.loads_encoder, used.encoder_runs) == (True, True)
+
+
+@pytest.mark.parametrize(
+    ("dtype", "size"), [("float16", 2), ("half", 2), ("bfloat16", 2), ("float", 4), ("float32", 4)]
+)
+def test_sizes_of_dtypes_written_out(dtype: str, size: int) -> None:
+    assert inputs(f"{LLAMA_8B} --dtype {dtype}").dtype_bytes == size
+
+
+@pytest.mark.parametrize(("length", "is_one"), [(-1, False), (0, False), (1, True)])
+def test_the_shortest_length_is_one_token(length: int, is_one: bool) -> None:
+    found = read(f"{LLAMA_8B} --max-model-len {length}", "0.10.0")
+    assert isinstance(found, CapacityInputs) == is_one
+    if isinstance(found, CapacityInputs):
+        assert (found.max_model_len, found.length_cap) == (1, 131072)
+
+
+def test_an_automatic_length_is_as_long_as_the_model_allows() -> None:
+    found = inputs(f"{LLAMA_8B} --max-model-len auto")
+    assert (found.max_model_len, found.length_cap) == (None, 131072)
+    assert inputs(f"{LLAMA_8B} --max-model-len 4096").max_model_len == 4096
+
+
+def test_ranks_stages_and_replicas() -> None:
+    plain = inputs(LLAMA_8B)
+    assert (plain.tensor_parallel, plain.pipeline_parallel, plain.data_parallel) == (1, 1, 1)
+    split = inputs(f"{LLAMA_8B} -tp 2 -pp 4 -dp 8")
+    assert (split.tensor_parallel, split.pipeline_parallel, split.data_parallel) == (2, 4, 8)
+
+
+def test_gpus_count_where_they_are_stated() -> None:
+    assert [inputs(LLAMA_8B, gpus=gpus).gpus_stated for gpus in (None, 4)] == [None, 4]
+
+
+@pytest.mark.parametrize(
+    ("version", "variables", "is_v0", "is_second"),
+    [
+        ("0.7.3", "", True, False),
+        ("0.18.0", "", False, False),
+        ("0.18.0", "VLLM_USE_V2_MODEL_RUNNER=1", False, True),
+    ],
+)
+def test_the_engine_and_its_runner(
+    version: str, variables: str, is_v0: bool, is_second: bool
+) -> None:
+    found = inputs(LLAMA_8B, version, variables)
+    assert (found.is_v0, found.uses_second_runner) == (is_v0, is_second)
+
+
+def test_two_batches_are_in_flight_with_asynchronous_scheduling() -> None:
+    assert inputs(f"{LLAMA_8B} --async-scheduling").batches_in_flight == 2
+    assert inputs(f"{LLAMA_8B} --no-async-scheduling").batches_in_flight == 1
+
+
+def test_sizes_that_are_captured_and_tokens_that_are_drafted() -> None:
+    assert inputs(f"{LLAMA_8B} --max-num-seqs 4 --cuda-graph-sizes 1 2 4", "0.10.0").capture_sizes
+    assert inputs(LLAMA_8B).capture_sizes[:3] == (1, 2, 4)
+    assert inputs(LLAMA_8B).draft_tokens == 0
+
+
+def test_an_encoder_is_on_every_rank_in_data_parallel() -> None:
+    model = "google/gemma-3-4b-it"
+    assert not inputs(model).encoder_is_replicated
+    assert inputs(f"{model} --mm-encoder-tp-mode data").encoder_is_replicated
+
+
+def test_chunked_layers_keep_all_tokens_with_eagle() -> None:
+    config = {"method": "eagle", "model": "x/draft", "num_speculative_tokens": 3}
+    drafting = f"{SCOUT} --speculative-config '{json.dumps(config)}'"
+    assert inputs(drafting).hybrid_manager_off
+    assert not inputs(SCOUT).hybrid_manager_off
