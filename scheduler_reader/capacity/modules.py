@@ -76,7 +76,7 @@ def intermediate_size(model: ModelFacts, index: int) -> int:
 
 def heads_per_rank(heads: int, ranks: int) -> int:
     """Heads on one rank, at least one: fewer heads than ranks are replicated."""
-    return max(1, ceil(heads / ranks))
+    return ceil(heads / ranks)
 
 
 class AttentionShape(NamedTuple):

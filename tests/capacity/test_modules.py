@@ -9,7 +9,7 @@ from capacity_inputs import inputs_of
 from known_models import LLAMA_8B
 
 from scheduler_reader.capacity.inputs import MissingFactError
-from scheduler_reader.capacity.modules import layer_matrices
+from scheduler_reader.capacity.modules import heads_per_rank, intermediate_size, layer_matrices
 from scheduler_reader.knowledge.models import LayerKind, ModelFacts
 from scheduler_reader.knowledge.quantization import Quantization
 
@@ -186,3 +186,86 @@ def test_experts_of_unknown_size_are_no_number() -> None:
     model = replace(LLAMA_8B, experts=8, experts_per_token=2, intermediate_size=None)
     with pytest.raises(MissingFactError, match=r"the expert size of llama-3.1-8b is not known"):
         matrices(model)
+
+
+def test_a_latent_of_other_sizes() -> None:
+    """Three heads of 96 + 96 elements, values of 32, a latent of 96 and a query's of 100."""
+    model = replace(
+        LATENT,
+        attention_heads=3,
+        q_lora_rank=100,
+        kv_lora_rank=96,
+        qk_rope_head_dim=96,
+        qk_nope_head_dim=96,
+        v_head_dim=32,
+        extra={"index_head_dim": 96, "index_n_heads": 96},
+    )
+    found = matrices(model)
+    assert {name: size for name, size in found.items() if "attn" in name} == {
+        "self_attn.q_a_proj": (100 + 96 + 96, 4096),
+        "self_attn.q_b_proj": (3 * 192, 100),
+        "self_attn.kv_b_proj": (3 * 128, 96),
+        "self_attn.kv_b_proj again": (3 * 128, 96),
+        "self_attn.indexer.wq_b": (96 * 96, 100),
+        "self_attn.indexer.wk": (96 + 96, 4096),
+        "self_attn.o_proj": (4096, 3 * 32),
+    }
+    direct = matrices(replace(model, q_lora_rank=None, extra={}))
+    assert direct["self_attn.kv_a_proj_with_mqa"] == (96 + 96, 4096)
+
+
+@pytest.mark.parametrize(
+    ("heads", "ranks", "held"), [(8, 1, 8), (8, 2, 4), (10, 4, 3), (8, 16, 1), (1, 4, 1)]
+)
+def test_heads_of_a_rank(heads: int, ranks: int, held: int) -> None:
+    assert heads_per_rank(heads, ranks) == held
+
+
+def test_a_gate_of_the_attention_output_is_as_wide_as_the_query() -> None:
+    found = matrices(replace(LLAMA_8B, extra={"attention_output_gate": True}))
+    assert found["self_attn.q_proj"] == (2 * 4096 + 2 * 8 * 128, 4096)
+
+
+@pytest.mark.parametrize(
+    ("extra", "widths"),
+    [
+        ({}, [64, 64, 64]),
+        ({"kv_shared_layers": 1}, [64, 64, 64]),
+        ({"double_wide_mlp_in_shared_layers": True}, [64, 64, 64]),
+        ({"double_wide_mlp_in_shared_layers": True, "kv_shared_layers": 2}, [64, 128, 128]),
+        ({"intermediate_sizes": [8, 16, 32]}, [8, 16, 32]),
+    ],
+)
+def test_widths_of_the_mlp_by_layer(extra: dict[str, object], widths: list[int]) -> None:
+    model = replace(LLAMA_8B, layers=3, intermediate_size=64, extra=extra)
+    assert [intermediate_size(model, index) for index in range(3)] == widths
+
+
+def test_a_model_without_a_width_has_no_mlp() -> None:
+    found = matrices(replace(LLAMA_8B, intermediate_size=None))
+    assert set(found) == {"self_attn.q_proj", "self_attn.o_proj"}
+
+
+@pytest.mark.parametrize(("ranks", "groups"), [(1, 3), (2, 1.5), (4, 1)])
+def test_groups_of_a_mamba_layer_are_split_down_to_one(ranks: int, groups: float) -> None:
+    extra = {
+        "ssm_state_size": 128,
+        "mamba_heads": 64,
+        "mamba_head_dim": 32,
+        "mamba_groups": 3,
+        "mamba_conv_kernel": 4,
+    }
+    found = matrices(replace(LLAMA_8B, extra=extra), "mamba", tensor_parallel=ranks)
+    assert found["mixer.conv1d"] == (64 * 32 / ranks + 2 * groups * 128, 4)
+
+
+def test_each_module_of_a_layer_is_one_tensor() -> None:
+    extra = {
+        "linear_key_heads": 16,
+        "linear_key_head_dim": 128,
+        "linear_value_heads": 32,
+        "linear_value_head_dim": 64,
+        "linear_conv_kernel": 4,
+    }
+    found = list(layer_matrices(inputs_of(replace(LLAMA_8B, extra=extra)), 0, "linear"))
+    assert [matrix.count for matrix in found] == [1] * 7
