@@ -1,7 +1,7 @@
 """Change one operator of a core module at a time and see whether its tests notice.
 
-    python tools/mutants.py scheduler|capacity [--sample 40] [--seed 1] [--jobs 1] [--quick]
-                            [--session FILE [--again]]
+    python tools/mutants.py scheduler|capacity [--only weights] [--sample 40] [--seed 1]
+                            [--jobs 1] [--quick] [--session FILE [--again]]
 
 cosmic-ray makes the mutants; type unions are left out, as they stand only in annotations.  The
 tests run once without a mutant, which notes the lines that each covers and leaves loaded all that
@@ -9,10 +9,10 @@ depends on no mutated module.  Then each mutant is loaded in a forked process (`
 from memory: first for the tests that cover its line, the quickest first, until one fails; then for
 all others of the folder, with `--quick` for none, and for none that takes long.
 
-Without `--sample` every mutant runs; a sample of one seed is the same while the modules are.  A
-session FILE is cosmic-ray's (`cosmic-ray dump FILE`): a run that was broken off goes on with it,
-and with `--again` those that survived are tried anew.  Prints how many mutants the tests killed,
-and the diff of each that survived.
+Without `--sample` every mutant runs, with `--only` those of the modules that are named; a sample of
+one seed is the same while the modules are.  A session FILE is cosmic-ray's (`cosmic-ray dump FILE`):
+a run that was broken off goes on with it, and with `--again` those that survived are tried anew.
+Prints how many mutants the tests killed, and the diff of each that survived.
 """
 
 from __future__ import annotations
@@ -68,6 +68,7 @@ TARGETS = {
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("target", choices=TARGETS)
+    parser.add_argument("--only", nargs="+", metavar="MODULE")
     parser.add_argument("--sample", type=int)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--jobs", type=int, default=1)
@@ -80,7 +81,8 @@ def main() -> int:
         session = (wanted.session or Path(scratch) / "mutants.sqlite").resolve()
         os.chdir(ROOT)
         sys.path.insert(0, str(ROOT))
-        modules = [Path(PACKAGE, module) for module in target.modules]
+        paths = [Path(PACKAGE, module) for module in target.modules]
+        modules = [path for path in paths if path.stem in (wanted.only or [path.stem])]
         with use_db(session) as database:
             made = list(mutants(modules))
             if not database.num_work_items:
