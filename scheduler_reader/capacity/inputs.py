@@ -38,6 +38,7 @@ class CapacityInputs(NamedTuple):
     length_cap: int
     max_num_seqs: int
     token_budget: int
+    chunks_prompts: bool
     block_size: int
     graph_mode: str  # cudagraph_mode; V0 has none, but captures `capture_sizes`
     capture_sizes: tuple[int, ...]
@@ -115,6 +116,7 @@ def _read(engine: ResolvedEngine, model: ModelFacts) -> CapacityInputs:
         length_cap=max(length, model.max_position_embeddings or 0),
         max_num_seqs=int(_required(engine, "max_num_seqs")),
         token_budget=int(_required(engine, "max_num_batched_tokens")),
+        chunks_prompts=bool(_optional(engine, "enable_chunked_prefill")),
         block_size=int(_required(engine, "block_size")),
         graph_mode=str(_optional(engine, "cudagraph_mode") or "NONE"),
         capture_sizes=tuple(_optional(engine, "cudagraph_capture_sizes") or ()),

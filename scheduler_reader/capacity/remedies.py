@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Callable, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from scheduler_reader.capacity.fit import Outlook, outlook
@@ -15,46 +15,63 @@ from scheduler_reader.capacity.refusals import free_memory
 HIGHEST_UTILIZATION = 95  # per cent; above it CUDA graphs find no room (public start-up logs)
 FP8_CAPABILITY = (8, 9)
 FEWEST_SEQUENCES = 16
+FEWEST_TOKENS = 2048  # max_num_batched_tokens; less slows prefill down and frees hardly more
 SHORTEST_LENGTH = 2048  # tokens; a shorter max_model_len is no help to anybody
 MOST_RANKS = 8  # GPUs of one node
 WRITTEN_STEPS = ((8192, 1024), (1024, 256))  # from so many tokens on, in multiples of
 
 
 def find_remedies(found: Outlook) -> tuple[Remedy, ...]:
-    """One remedy a setting, those that need no more hardware first; each was tried by itself.
-
-    Where none is enough, each is tried with a shorter max_model_len.
+    """One remedy a setting, each tried by itself; where none is enough, each with a shorter
+    max_model_len.  More ranks, which may need more GPUs, come after all of these.
     """
-    inputs = found.inputs
     weights = tuple(budget.weights for budget in found.budgets)
+    ours = _alone(found, weights) or _with_a_shorter_length(found, weights)
+    return (*ours, *_more_ranks(found))
+
+
+def _alone(found: Outlook, weights: tuple[float, ...]) -> list[Remedy]:
     remedies = []
-    shortened = []
-    length = safe_length(found)
-    is_too_long = bool(inputs.max_model_len and length < inputs.max_model_len)
-    if length and is_too_long and not found.cause:
+    inputs, length = found.inputs, safe_length(found)
+    if SHORTEST_LENGTH <= length < (inputs.max_model_len or 0) and not found.cause:
         remedies.append(Remedy("max_model_len", length, found.longest))
-    for setting, field, candidates in (
-        ("gpu_memory_utilization", "utilization", _utilizations(inputs)),
-        ("kv_cache_dtype", "kv_dtype", _kv_dtypes(inputs)),
-        ("max_num_seqs", "max_num_seqs", _sequences(inputs)),
-        ("tensor_parallel_size", "tensor_parallel", _rank_counts(inputs)),
-    ):
-        same_weights = None if setting == "tensor_parallel_size" else weights
-        tried = [inputs.changed(**{field: value}) for value in candidates]
-        then = _first(tried, same_weights, lambda one: one.starts is True)
+    for setting, field, candidates in _ladders(inputs):
+        then = _first(candidates, weights)
         if then is not None:
             remedies.append(Remedy(setting, getattr(then.inputs, field), then.longest))
-        elif not remedies and inputs.max_model_len:
-            then = _first(tried, same_weights, _holds_a_useful_length)
-            if then is not None:
-                value, length = getattr(then.inputs, field), safe_length(then)
-                shortened.append(Remedy(setting, value, then.longest, length))
-    return tuple(remedies or shortened)
+    return remedies
 
 
-def _holds_a_useful_length(found: Outlook) -> bool:
-    """Whether it starts with a shorter max_model_len that is worth serving."""
-    return safe_length(found) >= SHORTEST_LENGTH and not found.cause
+def _with_a_shorter_length(found: Outlook, weights: tuple[float, ...]) -> list[Remedy]:
+    """Each setting at the end of its ladder: with less room than that, max_model_len is shorter yet."""
+    remedies = []
+    for setting, field, candidates in _ladders(found.inputs) if found.inputs.max_model_len else ():
+        if not candidates:
+            continue
+        then = outlook(candidates[-1], weights)
+        length = safe_length(then)
+        if length >= SHORTEST_LENGTH and not then.cause:
+            remedies.append(Remedy(setting, getattr(then.inputs, field), then.longest, length))
+    return remedies
+
+
+def _more_ranks(found: Outlook) -> list[Remedy]:
+    tried = [found.inputs.changed(tensor_parallel=ranks) for ranks in _rank_counts(found.inputs)]
+    then = _first(tried, None)
+    if then is None:
+        return []
+    return [Remedy("tensor_parallel_size", then.inputs.tensor_parallel, then.longest)]
+
+
+def _ladders(inputs: CapacityInputs) -> Iterator[tuple[str, str, list[CapacityInputs]]]:
+    """Settings that take no more hardware, each step of one leaving more room than that before."""
+    for setting, field, values in (
+        ("gpu_memory_utilization", "utilization", _utilizations(inputs)),
+        ("max_num_batched_tokens", "token_budget", _token_budgets(inputs)),
+        ("max_num_seqs", "max_num_seqs", _sequences(inputs)),
+        ("kv_cache_dtype", "kv_dtype", _kv_dtypes(inputs)),
+    ):
+        yield setting, field, [inputs.changed(**{field: value}) for value in values]
 
 
 def safe_length(found: Outlook) -> int:
@@ -70,15 +87,16 @@ def safe_length(found: Outlook) -> int:
 
 
 def _first(
-    candidates: Sequence[CapacityInputs],
-    weights: tuple[float, ...] | None,
-    is_enough: Callable[[Outlook], bool],
+    candidates: Sequence[CapacityInputs], weights: tuple[float, ...] | None
 ) -> Outlook | None:
-    """The first candidate that is enough; each leaves more room than the one before."""
-    if not candidates or not is_enough(outlook(candidates[-1], weights)):
+    """The first candidate that starts; each leaves more room than the one before."""
+
+    def starts(candidate: CapacityInputs) -> bool:
+        return outlook(candidate, weights).starts is True
+
+    if not candidates or not starts(candidates[-1]):
         return None
-    at = bisect_left(candidates, True, key=lambda one: is_enough(outlook(one, weights)))
-    return outlook(candidates[at], weights)
+    return outlook(candidates[bisect_left(candidates, True, key=starts)], weights)
 
 
 def _utilizations(inputs: CapacityInputs) -> list[Any]:
@@ -98,17 +116,26 @@ def highest_utilization(inputs: CapacityInputs) -> int:
     return min(HIGHEST_UTILIZATION, int(free * 100))
 
 
+def _token_budgets(inputs: CapacityInputs) -> list[Any]:
+    """Halves of the budget, where prompts need not fit into it whole."""
+    least = max(FEWEST_TOKENS, inputs.max_num_seqs, inputs.block_size)
+    return _halves(inputs.token_budget, least) if inputs.chunks_prompts else []
+
+
 def _kv_dtypes(inputs: CapacityInputs) -> list[Any]:
     is_useful = not inputs.kv_dtype.startswith("fp8") and inputs.gpu.capability >= FP8_CAPABILITY
     return ["fp8"] if is_useful else []
 
 
 def _sequences(inputs: CapacityInputs) -> list[Any]:
+    return _halves(inputs.max_num_seqs, FEWEST_SEQUENCES)
+
+
+def _halves(number: int, least: int) -> list[Any]:
     counts = []
-    count = inputs.max_num_seqs // 2
-    while count >= FEWEST_SEQUENCES:
-        counts.append(count)
-        count //= 2
+    while number // 2 >= least:
+        number //= 2
+        counts.append(number)
     return counts
 
 

@@ -7,7 +7,7 @@ from math import ceil, prod
 from typing import Any, NamedTuple
 
 from scheduler_reader.capacity.inputs import read_inputs
-from scheduler_reader.capacity.plan import CapacityPlan
+from scheduler_reader.capacity.plan import CapacityPlan, Remedy
 from scheduler_reader.capacity.remedies import highest_utilization
 from scheduler_reader.diagnosis.verdict import Bottleneck
 from scheduler_reader.performance.estimate import PerformanceEstimate
@@ -75,11 +75,7 @@ def starting_changes(engine: ResolvedEngine, plan: CapacityPlan) -> Iterator[Cha
     for remedy in plan.remedies:
         if remedy.setting == "tensor_parallel_size" and not _fits_gpus(engine, remedy.value):
             continue
-        yield Change(
-            remedy.changes,
-            f"the smallest change of {' and '.join(remedy.changes)} with which the engine starts",
-            "kv_cache_usage",
-        )
+        yield Change(remedy.changes, _why_it_starts(remedy), "kv_cache_usage")
     named = {remedy.setting for remedy in plan.remedies}
     length = plan.safe_max_model_len
     if length and "max_model_len" not in named:
@@ -94,6 +90,12 @@ def starting_changes(engine: ResolvedEngine, plan: CapacityPlan) -> Iterator[Cha
         yield from _parallel_sizes(engine)
     if "kv_cache_dtype" not in named:
         yield from lossy_changes(engine)
+
+
+def _why_it_starts(remedy: Remedy) -> str:
+    if remedy.max_model_len:
+        return f"as much room as {remedy.setting} can make, and a max_model_len that is sure to fit"
+    return f"the smallest change of {remedy.setting} with which the engine starts"
 
 
 def _switches(engine: ResolvedEngine) -> Iterator[Change]:

@@ -30,6 +30,7 @@ def inputs_of(model: ModelFacts, **changes: Any) -> CapacityInputs:
         "max_model_len": 131072,
         "max_num_seqs": 1024,
         "token_budget": 8192,
+        "chunks_prompts": True,
         "block_size": 16,
         "length_cap": 131072,
         "graph_mode": "FULL_AND_PIECEWISE",
