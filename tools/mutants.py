@@ -55,11 +55,7 @@ TARGETS = {
         "tests/simulate",
     ),
     "capacity": Target(
-        tuple(
-            f"capacity/{path.name}"
-            for path in sorted((ROOT / PACKAGE / "capacity").glob("*.py"))
-            if path.stem != "__init__"
-        ),
+        tuple(f"capacity/{path.name}" for path in (ROOT / PACKAGE / "capacity").glob("*.py")),
         "tests/capacity",
     ),
 }
@@ -134,7 +130,7 @@ def loaded_anew(modules: list[Path]) -> set[str]:
 
 
 def module_name(module: Path) -> str:
-    return ".".join(module.with_suffix("").parts)
+    return ".".join(module.with_suffix("").parts).removesuffix(".__init__")
 
 
 def run(database: WorkDB, items: list[WorkItem], plain: Baseline, jobs: int, quick: bool) -> None:

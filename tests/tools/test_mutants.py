@@ -11,7 +11,7 @@ pytest.importorskip("grimp", reason="of the extra `dev`")
 
 from cosmic_ray.work_item import MutationSpec
 from mutant_process import Baseline
-from mutants import in_order, made_of, statement
+from mutants import in_order, made_of, module_name, statement
 
 SOURCE = '''\
 LIMIT = 4
@@ -58,6 +58,11 @@ def test_a_mutant_has_one_operator_changed(module: Path) -> None:
     assert mutant.source == SOURCE.replace("number > limit", "number < limit")
     assert "-    if number > limit:\n+    if number < limit:" in diff
     assert module.read_text() == SOURCE  # the file is as it was
+
+
+def test_a_package_is_named_without_its_file() -> None:
+    assert module_name(Path("package/least.py")) == "package.least"
+    assert module_name(Path("package/__init__.py")) == "package"
 
 
 def test_tests_that_cover_the_line_run_first_and_quick_ones_before_slow_ones(module: Path) -> None:
