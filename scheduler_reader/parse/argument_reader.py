@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Sequence
 from typing import Any
 
@@ -24,6 +25,10 @@ from scheduler_reader.parse.option_words import Argument, cut
 from scheduler_reader.parse.reading import FlagIssue, FlagReading, IssueKind
 from scheduler_reader.parse.source import Entrypoint, Word
 from scheduler_reader.value import Known, Origin, Unknown, Value
+
+SPLICE = re.compile(
+    r"^\$(?:[@*]$|\{(?:[@*]|\w+\[[@*]\]))"
+)  # `$@`, `${ARGS[@]}`: any number of words
 
 
 class ArgumentReader:
@@ -77,10 +82,14 @@ class ArgumentReader:
             return
         if flag.action == "append" and flag.argument in seen:
             value = _appended(self.settings[flag.argument], value)
-        elif flag.argument in seen:
+        elif flag.argument in seen and isinstance(value, Known) and self._is_known(flag):
             what = f"{flag.name} is given twice; the last one wins"
             self.issue("repeated", argument.written, what, argument.word.origin, fatal=False)
         self._set(argument, flag, value, seen)
+
+    def _is_known(self, flag: Flag) -> bool:
+        """Whether the value read so far is one; what branches may add is given once at most."""
+        return isinstance(self.settings.get(flag.argument), Known)
 
     def _set(self, argument: Argument, flag: Flag, value: Value[Any], seen: set[str]) -> None:
         seen.add(flag.argument)
@@ -214,6 +223,11 @@ class ArgumentReader:
 
     def _take_positional(self, words: list[Word]) -> None:
         tag_is_free = self.entrypoint == "serve"
+        splices = [word for word in words if word.unknown and SPLICE.search(word.text)]
+        for word in splices:
+            self.unresolved["*extra_args"] = word.unknown or ""
+        if len(splices) < len(words) or not tag_is_free:
+            words = [word for word in words if word not in splices]
         for word in words:
             if tag_is_free and (self.model is None or self.release is not None):
                 self.model = self._positional_model(word)

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from scheduler_reader.parse.container import Container
 from scheduler_reader.parse.deployment import Deployment
-from scheduler_reader.parse.image_version import is_vllm_image
+from scheduler_reader.parse.image_version import is_vllm_image, serves_by_name
 from scheduler_reader.parse.quantity import cores, docker_bytes, whole_number
 from scheduler_reader.parse.serve_command import program
 from scheduler_reader.parse.source import Word
@@ -63,13 +63,21 @@ def container_of_run(
 def _after_run(words: Sequence[Word]) -> int | None:
     """Index after `run` (or `create`) of a container runtime."""
     for index, word in enumerate(words):
-        if program(word) in RUNTIMES:
+        if program(word) in RUNTIMES or _is_some_runtime(words, index):
             for after in range(index + 1, min(index + 5, len(words))):
                 if words[after].text in {"run", "create"}:
                     return after + 1
                 if words[after].text in {"exec", "compose", "build", "pull", "logs", "stop", "rm"}:
                     return None
     return None
+
+
+def _is_some_runtime(words: Sequence[Word], index: int) -> bool:
+    """Whether an unknown program (`$ENGINE run …`) runs an image of vLLM: no other program does."""
+    runs = index + 1 < len(words) and words[index + 1].text == "run"
+    return bool(words[index].unknown and runs) and any(
+        serves_by_name(word.text) for word in words[index + 2 :]
+    )
 
 
 def _options(words: Sequence[Word], index: int) -> Iterator[tuple[str, Word, int]]:
@@ -104,10 +112,12 @@ def _short(text: str) -> tuple[str, str]:
 
 def _image_follows(words: Sequence[Word], index: int) -> bool:
     """Whether an unknown word can stand for options, because the image comes later."""
-    for word in words[index + 1 :]:
-        if not word.text.startswith("-") and not word.unknown and is_vllm_image(word.text):
-            return "/" in word.text or ":" in word.text
-    return False
+    return any(
+        ("/" in word.text or ":" in word.text)
+        and not word.text.startswith("-")
+        and (serves_by_name(word.text) or (not word.unknown and is_vllm_image(word.text)))
+        for word in words[index + 1 :]
+    )
 
 
 def _name(options: Mapping[str, list[Word]]) -> str | None:

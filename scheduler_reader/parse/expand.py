@@ -162,6 +162,7 @@ def _default(word: str, lookup: Lookup, dialect: Dialect, depth: int) -> Text:
 
 
 def _unset(raw: str, name: str, dialect: Dialect) -> Text:
+    name = name.partition("[")[0]
     if dialect == "compose":
         return (Piece(raw, f"${name} comes from the environment or .env, not from the file"),)
     return (Piece(raw, f"${name} is not set in the file"),)

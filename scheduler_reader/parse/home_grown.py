@@ -24,9 +24,10 @@ from scheduler_reader.parse.shell_engines import (
     engines_in_shell,
     mentions_server,
 )
+from scheduler_reader.parse.shell_variables import variables_of
 from scheduler_reader.parse.source import ConfigEntry, ParsedEngine, Word
 from scheduler_reader.parse.yaml_arguments import environment, keywords, plain_text, words
-from scheduler_reader.parse.yaml_nodes import child, entries, items, place
+from scheduler_reader.parse.yaml_nodes import Entry, child, entries, items, place, value_of
 from scheduler_reader.value import Known, Value
 
 TEMPLATES = "what renders this file is not read; it may add arguments or change these"
@@ -36,14 +37,17 @@ MODEL_KEYS = (
 )  # fmt: skip
 MODEL_FIELDS = ("id", "repo", "repository", "source", "path", "uri", "url", "name")
 OPTION_KEYS = re.compile(
-    r"(?:vllm|engine|server|extra|serve)?_?(?:args|arguments|flags)|command|cmd", re.IGNORECASE
+    r"(?:vllm|engine|server|extra|serve)?_?(?:cmd|cli)?_?(?:args|arguments|flags)|command|cmd",
+    re.IGNORECASE,
 )
 COMMAND_KEYS = re.compile(
     r".*(?:command|cmd|args|entrypoint|script|shell|run|start|exec|launch|serve|vllm)",
     re.IGNORECASE,
 )
 MODEL = re.compile(r"(?:hf://)?([\w.-]+/[\w.-]+)|(/[\w./-]+)")
-ENV_KEYS = ("env", "extraEnv", "envVars", "environment")
+ENV_KEYS = ("env", "extraEnv", "envVars", "env_vars", "envs", "environment")
+# A folded text keeps the breaks before lines that stand further in; no command begins like these.
+OPTION_LINE = re.compile(r"(?<!\\)\n(?=\s*(?:--?[A-Za-z]|['\"]\{))")
 
 
 class _Scope(NamedTuple):
@@ -63,16 +67,19 @@ def holds_server(document: yaml.Node) -> bool:
 
 def read_engines(document: yaml.Node, file: InputFile, form: str) -> tuple[ParsedEngine, ...]:
     """The engines of the values, each with the remark that templates are not read."""
+    found = list(_engines(document, file, form, _Scope()))
+    is_default = [bool(engine.keywords) and "model" in engine.unresolved for engine in found]
     return tuple(
         engine._replace(unresolved={**engine.unresolved, "*template": TEMPLATES})
-        for engine in _engines(document, file, form, _Scope())
+        for engine, is_without_model in zip(found, is_default, strict=True)
+        if all(is_default) or not is_without_model
     )
 
 
 def _engines(node: yaml.Node, file: InputFile, form: str, scope: _Scope) -> Iterator[ParsedEngine]:
     for item in items(node):
         yield from _engines(item, file, form, scope)
-    if not isinstance(node, yaml.MappingNode):
+    if not isinstance(node, yaml.MappingNode) or _is_off(node):
         return
     scope = _inner_scope(node, file, scope)
     found = _container(node, file, form, scope)
@@ -82,16 +89,34 @@ def _engines(node: yaml.Node, file: InputFile, form: str, scope: _Scope) -> Iter
     for entry in entries(node):
         text = plain_text(entry.node)
         if text is not None and COMMAND_KEYS.fullmatch(entry.key) and mentions_server(text):
-            inner = embedded(entry.node, file)
-            for engine in engines_in_shell(text, inner, form):
+            env, inner = _env(file, scope), embedded(entry.node, file)
+            for engine in engines_in_shell(
+                OPTION_LINE.sub(" ", text), inner, form, variables=variables_of(env)
+            ):
                 yield engine._replace(
-                    env=_env(file, scope) | dict(engine.env),
+                    env=env | dict(engine.env),
                     image_version=engine.image_version or _version(file, scope),
                 )
+        elif entry.key in ENV_KEYS:
+            continue
         elif _is_argument_map(entry.node):
             yield _from_arguments(entry.node, file, form, scope)
         else:
-            yield from _engines(entry.node, file, form, scope)
+            yield from _engines(entry.node, file, form, _below(entry, file, scope))
+
+
+def _is_off(node: yaml.Node) -> bool:
+    """Whether a map says that what it describes is not installed."""
+    switch = child(node, "enabled")
+    return switch is not None and value_of(switch) is False
+
+
+def _below(entry: Entry, file: InputFile, scope: _Scope) -> _Scope:
+    """What holds below a key that is a Hub id: maps of models are often keyed so."""
+    match = MODEL.fullmatch(entry.key)
+    if match is None or not isinstance(entry.node, yaml.MappingNode):
+        return scope
+    return scope._replace(model=Word(match[1] or match[2], place(entry.key_node, file)))
 
 
 def _container(
@@ -129,9 +154,13 @@ def _options(node: yaml.Node, file: InputFile, env: dict[str, Value[str]]) -> tu
         text = plain_text(entry.node) or ""
         if text.startswith("-"):
             found.append((entry.key != "args", option_text_words(embedded(entry.node, file))))
-        elif entry.key != "command":
+        elif entry.key != "command" and not any(map(_is_container, items(entry.node))):
             found.append((entry.key != "args", words(entry.node, file, env)))
     return tuple(word for _, part in sorted(found, key=lambda pair: pair[0]) for word in part)
+
+
+def _is_container(node: yaml.Node) -> bool:
+    return not isinstance(node, yaml.ScalarNode)
 
 
 def _is_argument_map(node: yaml.Node) -> bool:

@@ -16,13 +16,15 @@ from scheduler_reader.value import Known, Unknown, Value
 
 REFERENCE = re.compile(r"\$(?:\{\w+[^}]*\}|[A-Za-z_]\w*)")
 FIRST = 0xF0000  # supplementary private use area A
-LAST = 0xFFFFD
+IN_EVAL = 0x100000  # area B: a text may hold those of the file around it
+COUNT = 0xFFFE  # of either area
 
 
 class Placeholders:
     """The unknown parts met so far in one file, each behind a character."""
 
-    def __init__(self) -> None:
+    def __init__(self, first: int = FIRST) -> None:
+        self.first = first
         self.parts: list[Piece] = []
 
     def hide(self, pieces: Text) -> str:
@@ -74,13 +76,13 @@ class Placeholders:
     def _hidden(self, piece: Piece) -> str:
         if piece not in self.parts:
             self.parts.append(piece)
-        return chr(min(FIRST + self.parts.index(piece), LAST))
+        return chr(self.first + min(self.parts.index(piece), COUNT - 1))
 
     def _without_templates(self, text: str) -> str:
         return TEMPLATE.sub(lambda match: self._hidden(_template(match[0])), text)
 
     def _part(self, character: str) -> Piece | None:
-        index = ord(character) - FIRST
+        index = ord(character) - self.first
         return self.parts[index] if 0 <= index < len(self.parts) else None
 
 

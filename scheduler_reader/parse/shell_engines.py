@@ -19,7 +19,7 @@ from scheduler_reader.parse.image_version import (
     release_of_requirement,
 )
 from scheduler_reader.parse.input_file import InputFile
-from scheduler_reader.parse.placeholders import Placeholders
+from scheduler_reader.parse.placeholders import IN_EVAL, Placeholders
 from scheduler_reader.parse.serve_command import (
     NOT_RUN,
     SHELLS,
@@ -133,7 +133,8 @@ class _Reader:
         if command.heredoc is not None and program(words[0]) in SHELLS:
             heredoc = command.heredoc
             self.read(script, heredoc.text, heredoc.line, 1, depth + 1)
-        found = serve_command(words)
+        is_text = program(words[0]) == "eval"
+        found = None if is_text else serve_command(words)
         if found is None:
             self._inner(script, words, depth)
             return
@@ -155,14 +156,19 @@ class _Reader:
         if called is not None:
             self._with_parameters(script, *called, depth)
         elif program(words[0]) == "eval":
-            line = " ".join(word.text for word in words[1:])
-            self._nested(
-                script, Word(line, words[-1].origin if words[1:] else words[0].origin), depth
-            )
+            self._eval(script, words, depth)
         elif program(words[0]) not in NOT_RUN:
             for word in words:
                 if mentions_server(word.text):
                     self._nested(script, word, depth)
+
+    def _eval(self, script: ShellScript, words: tuple[Word, ...], depth: int) -> None:
+        """Read the words of `eval` as shell text again; what is unknown in them stays so."""
+        hidden = Placeholders(IN_EVAL)
+        line = " ".join(hidden.hide((Piece(word.text, word.unknown),)) for word in words[1:])
+        before = len(self.found)
+        self._nested(script, Word(line, words[-1].origin), depth)
+        self.found[before:] = [(hidden.engine(engine), own) for engine, own in self.found[before:]]
 
     def _with_parameters(
         self, script: ShellScript, text: Word, parameters: tuple[Word, ...], depth: int

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 
 from scheduler_reader.parse.expand import Piece, Text, joined, reference
 from scheduler_reader.parse.input_file import InputFile
@@ -14,6 +15,18 @@ MAX_CHARACTERS = 100_000  # of one variable; `A=$A$A` doubles it with every line
 PARAMETERS_FROM = re.compile(r"\$\{@:([1-9]\d*)\}")  # `${@:2}`
 
 Items = tuple[Text, ...]  # a plain variable has one item, an array any number
+
+
+def variables_of(env: Mapping[str, Value[str]]) -> dict[str, Items]:
+    """An environment that a file states as the variables of a script that runs in it."""
+    return {
+        name: (
+            (Piece(f"${name}", f"${name} {value.reason}"),)
+            if isinstance(value, Unknown)
+            else (Piece(value.value),),
+        )
+        for name, value in env.items()
+    }
 
 
 class Variables:
@@ -99,7 +112,10 @@ class Variables:
             return self.values["@"][int(slice_of[1]) - 1 :]
         name, bracket, index = fragment.text.strip("${}").partition("[")
         if name in self.values and (name in {"@", "*"} or (bracket and index in {"@]", "*]"})):
-            return self.values[name]
+            items = self.values[name]
+            if len(items) == 1 and items[0] and items[0][0] == (f"${name}", items[0][0].unknown):
+                return ((Piece(fragment.text, items[0][0].unknown),),)  # of unknown length
+            return items
         return (reference(fragment.text, self.lookup, "shell"),)
 
 
@@ -155,9 +171,10 @@ def possibly_longer(before: Items | None, afters: list[Items], reason: str) -> I
     None when a branch did something else than adding options to the value before.
     """
     kept = before or ()
+    is_array = before == () or len(kept) > 1 or any(len(after) > 1 for after in afters)
     additions: list[str] = []
     for after in afters:
-        if len(after) <= 1 and len(kept) <= 1:
+        if not is_array:
             pieces, old = (after[0] if after else ()), (kept[0] if kept else ())
             if pieces[: len(old)] != old:
                 return None
@@ -169,7 +186,7 @@ def possibly_longer(before: Items | None, afters: list[Items], reason: str) -> I
         if added and not added[0].startswith(("-", "$")):
             return None
         additions += added
-    if len(kept) > 1 or any(len(after) > 1 for after in afters):
+    if is_array:
         return (*kept, *((Piece(text, reason),) for text in additions))
     spaced = [part for text in additions for part in (Piece(" "), Piece(text, reason))]
     return ((*(kept[0] if kept else ()), *spaced),)

@@ -7,6 +7,11 @@ from typing import Any
 import pytest
 from argument_inputs import issues, model, read, values
 
+from scheduler_reader.knowledge.flags import flag_table
+from scheduler_reader.parse.arguments import read_arguments
+from scheduler_reader.parse.source import ParsedEngine, Word
+from scheduler_reader.value import Origin
+
 OLD, MID, NEW, NEWEST = "0.8.5", "0.10.2", "0.18.0", "0.33.0"
 ALL = (OLD, MID, NEW, NEWEST)
 
@@ -143,6 +148,19 @@ def test_dotted_options_replace_json_given_to_the_same_option() -> None:
     reading = read(command, NEW)
     assert values(reading) == {"speculative_config": {"model": "d"}}
     assert issues(reading) == [("repeated", "--speculative-config.model", False)]
+
+
+def test_an_option_that_branches_may_add_is_not_given_twice() -> None:
+    place = Origin("file", path="serve.sh", line=3)
+    maybe = tuple(
+        Word(f"--tensor-parallel-size={size}", place, "$PARALLEL may add it in a branch")
+        for size in ("1", "8")
+    )
+    engine = ParsedEngine("shell", place, words=(Word("m", place), *maybe))
+    reading = read_arguments(engine, flag_table(NEW))
+    assert "tensor_parallel_size" in reading.settings
+    assert values(reading) == {}
+    assert issues(reading) == []
 
 
 def test_a_value_that_does_not_convert_is_unknown_not_guessed() -> None:

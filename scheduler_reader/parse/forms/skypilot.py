@@ -6,7 +6,6 @@ import yaml
 
 from scheduler_reader.parse.accelerators import accelerator
 from scheduler_reader.parse.embedded import embedded
-from scheduler_reader.parse.expand import Piece
 from scheduler_reader.parse.image_version import (
     known_release,
     release_of_image,
@@ -14,11 +13,11 @@ from scheduler_reader.parse.image_version import (
 )
 from scheduler_reader.parse.input_file import InputFile
 from scheduler_reader.parse.shell_engines import engines_in_shell
-from scheduler_reader.parse.shell_variables import Items
+from scheduler_reader.parse.shell_variables import variables_of
 from scheduler_reader.parse.source import ParsedEngine, ParsedFile, Problem
 from scheduler_reader.parse.yaml_arguments import environment, plain_text
 from scheduler_reader.parse.yaml_nodes import child, compose, entries, items, place
-from scheduler_reader.value import Known, Unknown, Value
+from scheduler_reader.value import Known
 
 FORM = "skypilot"
 TASK_KEYS = frozenset({"resources", "setup", "envs", "secrets", "service", "num_nodes", "workdir"})
@@ -52,7 +51,6 @@ def _engines(task: yaml.Node, file: InputFile) -> list[ParsedEngine]:
     if run is None:
         return []
     env = environment(child(task, "envs"), file) | environment(child(task, "secrets"), file)
-    variables = {name: _items(name, value) for name, value in env.items()}
     inner = embedded(run, file)
     version = _installed(task, file)
     name = plain_text(child(task, "name"))
@@ -63,7 +61,7 @@ def _engines(task: yaml.Node, file: InputFile) -> list[ParsedEngine]:
             image_version=engine.image_version or version,
             deployment=accelerator(_accelerators(task), file),
         )
-        for engine in engines_in_shell(inner.text, inner, FORM, variables=variables)
+        for engine in engines_in_shell(inner.text, inner, FORM, variables=variables_of(env))
     ]
 
 
@@ -74,12 +72,6 @@ def _accelerators(task: yaml.Node) -> yaml.Node | None:
     return child(resources, "accelerators") or (
         child(choices[0], "accelerators") if len(choices) == 1 else None
     )
-
-
-def _items(name: str, value: Value[str]) -> Items:
-    if isinstance(value, Unknown):
-        return ((Piece(f"${name}", f"${name} {value.reason}"),),)
-    return ((Piece(value.value),),)
 
 
 def _installed(task: yaml.Node, file: InputFile) -> Known[str] | None:

@@ -33,9 +33,15 @@ def read(file: InputFile) -> ParsedFile:
 
 
 def _models(document: yaml.Node) -> list[Entry]:
-    models = child(document, "models")
-    found = entries(models)
-    return [entry for entry in found if child(entry.node, ARGUMENTS) is not None]
+    """The models with arguments; their keys are options (`--max-model-len`), or all one text."""
+    found = []
+    for entry in entries(child(document, "models")):
+        arguments = child(entry.node, ARGUMENTS)
+        keys = [argument.key for argument in entries(arguments)]
+        is_text = isinstance(arguments, yaml.ScalarNode)
+        if is_text or (keys and all(key.startswith("-") for key in keys)):
+            found.append(entry)
+    return found
 
 
 def _engine(model: Entry, file: InputFile) -> ParsedEngine:
