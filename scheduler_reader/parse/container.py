@@ -10,7 +10,7 @@ import re
 from collections.abc import Mapping
 from typing import NamedTuple
 
-from scheduler_reader.knowledge.flags import any_release_table
+from scheduler_reader.knowledge.flags import Match, any_release_table
 from scheduler_reader.parse.deployment import Deployment
 from scheduler_reader.parse.image_version import (
     is_other_server,
@@ -28,6 +28,9 @@ NO_ENGINE = frozenset(
     {"ray", "sleep", "tail", "multi-node-serving.sh", "curl", "wget", "hf", "true"}
 )
 READ_THAT = "if it starts vLLM, read that file"
+OF_VLLM_ALONE = frozenset(
+    {"--gpu-memory-utilization", "--max-num-batched-tokens", "--max-num-seqs", "--max-model-len"}
+)
 OTHER_SCRIPT = re.compile(r"[\w./$-]+\.(?:sh|py)\b")
 
 
@@ -136,18 +139,25 @@ def _could_be_arguments(words: tuple[Word, ...], image: str) -> bool:
 
 
 def _are_arguments(words: tuple[Word, ...]) -> bool:
-    """Whether words for an image of any name are vLLM's: `--model` and nothing foreign."""
+    """Whether words for an image of any name are vLLM's: a model, and options without foreign ones.
+
+    A model that stands first is one where an option follows that only vLLM's engine has.
+    """
     options = [word for word in words if word.text.startswith("--")]
-    if not words or not words[0].text.startswith("--"):
+    if len(options) < 2 or not all(map(_is_known, options)):
         return False
-    names_model = any(_option(word) == "--model" for word in options)
-    return names_model and len(options) > 1 and all(map(_is_known, options))
+    if words[0].text.startswith("--"):
+        return any(_option(word) == "--model" for word in options)
+    is_model = "/" in words[0].text and words[1].text.startswith("--")
+    return is_model and any(_option(word) in OF_VLLM_ALONE for word in options)
 
 
 def _is_known(word: Word) -> bool:
+    """Whether a release knows the option, also where it is shortened as argparse allows."""
     option = _option(word).partition(".")[0]
-    names = any_release_table().names
-    return option in names or option.replace("--no-", "--", 1) in names
+    table = any_release_table()
+    found = table.names.get(option) or table.names.get(option.replace("--no-", "--", 1))
+    return found is not None or isinstance(table.find(option), Match)
 
 
 def _option(word: Word) -> str:
