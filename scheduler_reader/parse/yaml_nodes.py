@@ -81,13 +81,33 @@ def entries(node: yaml.Node | None) -> Iterator[Entry]:
     if not isinstance(node, yaml.MappingNode):
         return
     if any(key_node.tag in _SPECIAL_KEYS for key_node, _ in node.value):
-        with suppress(yaml.YAMLError):
-            yaml.constructor.SafeConstructor().flatten_mapping(node)
+        _merge(node)
     for key_node, value_node in node.value:
         if not isinstance(key_node, yaml.ScalarNode):
             continue
         key = value_of(key_node)
         yield Entry(key if isinstance(key, str) else str(key_node.value), value_node, key_node)
+
+
+def _merge(node: yaml.MappingNode) -> None:
+    """Put what `<<` names before a mapping's own entries, which replace what they repeat."""
+    own = {key.value for key, _ in node.value if isinstance(key, yaml.ScalarNode)}
+    count = sum(key.tag not in _SPECIAL_KEYS for key, _ in node.value)
+    with suppress(yaml.YAMLError):
+        yaml.constructor.SafeConstructor().flatten_mapping(node)
+        merged = node.value[: len(node.value) - count]
+        latest = {key.value: index for index, (key, _) in enumerate(merged) if _is_text(key)}
+        kept = [
+            pair
+            for index, pair in enumerate(merged)
+            if not _is_text(pair[0])
+            or (pair[0].value not in own and latest[pair[0].value] == index)
+        ]
+        node.value = kept + node.value[len(merged) :]
+
+
+def _is_text(node: yaml.Node) -> bool:
+    return isinstance(node, yaml.ScalarNode)
 
 
 def child(node: yaml.Node | None, *path: str) -> yaml.Node | None:

@@ -5,17 +5,28 @@ An srt-slurm recipe hands `backend.vllm_config.<role>` to `python -m dynamo.vllm
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
 import yaml
 
+from scheduler_reader.parse.deployment import Deployment
 from scheduler_reader.parse.embedded import embedded
 from scheduler_reader.parse.image_version import known_release, release_of_image
 from scheduler_reader.parse.input_file import InputFile
 from scheduler_reader.parse.option_text import option_text_words
+from scheduler_reader.parse.quantity import whole_number
 from scheduler_reader.parse.serve_command import ASSIGNMENT
 from scheduler_reader.parse.source import ParsedEngine, ParsedFile, Word
-from scheduler_reader.parse.yaml_arguments import environment, option, plain_text, text_word, word
+from scheduler_reader.parse.yaml_arguments import (
+    environment,
+    option,
+    plain_text,
+    text_of,
+    text_word,
+    word,
+    words,
+)
 from scheduler_reader.parse.yaml_nodes import Entry, child, compose, entries, place, value_of
 from scheduler_reader.value import Known, Unknown, Value
 
@@ -23,6 +34,7 @@ FORM = "bench"
 FLAGS = "_flags"
 EXTRA = "extra-args"
 ENVIRONMENTS = "_environment"
+HUB_ID = re.compile(r"(?:hf:(?://)?)?([\w-][\w.-]*/[\w.-]+)")
 MARKS = ("vllm_config", "decode_flags", EXTRA)
 
 
@@ -109,15 +121,17 @@ def _recipe_engine(document: yaml.Node, role: Entry, file: InputFile) -> ParsedE
     image = child(document, "identity", "container", "image") or child(
         document, "model", "container"
     )
-    repository = child(document, "identity", "model", "repo")
+    path = child(document, "model", "path")
+    named = child(document, "identity", "model", "repo") or path
+    hub_id = HUB_ID.fullmatch(plain_text(named) or "")
     found: list[Word] = []
-    if repository is not None:
-        found = [Word("--model", place(repository, file)), word(repository, file)]
+    if named is not None and hub_id is not None:
+        found = [Word("--model", place(named, file)), text_word(hub_id[1], named, file)]
     for entry in entries(role.node):
         found += _words(entry, file)
+    found += _share_of_node(role, file)
     env = child(document, "backend", f"{role.key}{ENVIRONMENTS}")
-    path = plain_text(child(document, "model", "path"))
-    reason = f"model.path {path} names a folder of weights, no Hub id"
+    reason = f"model.path {plain_text(path)} names a folder of weights, no Hub id"
     return ParsedEngine(
         FORM,
         place(role.key_node, file),
@@ -128,7 +142,32 @@ def _recipe_engine(document: yaml.Node, role: Entry, file: InputFile) -> ParsedE
         image_version=known_release(
             release_of_image(plain_text(image) or ""), place(image or role.node, file)
         ),
-        unresolved={} if repository is not None else {"model": reason},
+        unresolved={} if hub_id is not None else {"model": reason},
+        deployment=_deployment(document, role, file),
+    )
+
+
+def _share_of_node(role: Entry, file: InputFile) -> list[Word]:
+    """What the recipe's launcher adds for hybrid balancing: the ranks of each node."""
+    balanced = child(role.node, "data-parallel-hybrid-lb")
+    if balanced is None or child(role.node, "data-parallel-size-local") is not None:
+        return []
+    origin = place(balanced, file)
+    reason = "the launcher gives each node its share of the ranks"
+    return [Word("--data-parallel-size-local", origin), Word("$RANKS", origin, reason)]
+
+
+def _deployment(document: yaml.Node, role: Entry, file: InputFile) -> Deployment | None:
+    """The GPUs of one worker of a role: `gpu_type`, and `gpus_per_prefill` and the like."""
+    resources = child(document, "resources")
+    product = child(resources, "gpu_type")
+    count = child(resources, f"gpus_per_{role.key.removesuffix('regated')}")
+    number = whole_number(plain_text(count) or "")
+    if product is None:
+        return None
+    return Deployment(
+        gpu_request=Known(number, place(count, file)) if number and count else None,
+        gpu_product=Known(text_of(product), place(product, file)),
     )
 
 
@@ -139,7 +178,7 @@ def _words(entry: Entry, file: InputFile) -> list[Word]:
         return [name]
     if value is False:
         return [text_word(f"--no-{entry.key}", entry.key_node, file)]
-    return [name, word(entry.node, file)]
+    return [name, *(words(entry.node, file) or [word(entry.node, file)])]
 
 
 def _assignments(node: yaml.Node | None, file: InputFile) -> dict[str, Value[str]]:
