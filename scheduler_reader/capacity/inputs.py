@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 from scheduler_reader.capacity.constants import table, value_at
 from scheduler_reader.knowledge.gpus import Gpu
 from scheduler_reader.knowledge.models import ModelFacts, find_model
-from scheduler_reader.knowledge.quantization import Quantization, from_flag
+from scheduler_reader.knowledge.quantization import Quantization
 from scheduler_reader.knowledge.versions import Release
 from scheduler_reader.resolve.engine import ResolvedEngine
 from scheduler_reader.value import Known, Unknown
@@ -60,7 +60,7 @@ class CapacityInputs(NamedTuple):
     uses_flashinfer_sampler: bool | None  # the environment's word
     runs_image: bool  # from vLLM's container image
     graphs_in_budget: bool | None  # the environment's word; None: the release decides
-    used_bytes: float = 0.0  # of each GPU, by other processes when the engine starts
+    used_bytes: float  # of each GPU, by other processes when the engine starts
     items_a_prompt: Mapping[str, int] = MappingProxyType({})  # images, videos; where stated
     gathered_ranks: int = 1  # data-parallel ranks whose tokens every expert layer gathers
 
@@ -104,8 +104,8 @@ def _read(engine: ResolvedEngine, model: ModelFacts) -> CapacityInputs:
         gpus_stated=engine.hardware.count if engine.hardware.count_is_stated else None,
         model=model,
         quantization=_quantization(engine, model),
-        dtype_bytes=_dtype_bytes(engine, model),
-        kv_dtype=_kv_dtype(engine, model),
+        dtype_bytes=_dtype_bytes(engine),
+        kv_dtype=_kv_dtype(engine),
         tensor_parallel=ranks,
         pipeline_parallel=_pipeline_stages(engine, model),
         data_parallel=_optional(engine, "data_parallel_size") or 1,
@@ -190,10 +190,8 @@ def _variable(engine: ResolvedEngine, variable: str) -> str | None:
     return value.value.strip() if isinstance(value, Known) else None
 
 
-def _dtype_bytes(engine: ResolvedEngine, model: ModelFacts) -> int:
-    dtype = str(_optional(engine, "dtype") or "auto")
-    if dtype == "auto":  # a float32 checkpoint is served in 16 bits
-        return 2
+def _dtype_bytes(engine: ResolvedEngine) -> int:
+    dtype = str(_required(engine, "dtype"))
     size = DTYPE_BYTES.get(dtype.removeprefix("torch."))
     if size is None:
         raise MissingFactError(f"the size of dtype {dtype} is not known")
@@ -201,20 +199,17 @@ def _dtype_bytes(engine: ResolvedEngine, model: ModelFacts) -> int:
 
 
 def _quantization(engine: ResolvedEngine, model: ModelFacts) -> Quantization | None:
+    """What the model is stored in; `--quantization` is in it where it is known what that does."""
     flag = _optional(engine, "quantization")
-    if model.quantization is not None or flag is None:
-        return model.quantization
-    online = from_flag(str(flag))
-    if online is None:
+    if model.quantization is None and flag is not None:
         raise MissingFactError(f"how --quantization {flag} stores {model.id} is not known")
-    return online
+    return model.quantization
 
 
-def _kv_dtype(engine: ResolvedEngine, model: ModelFacts) -> str:
+def _kv_dtype(engine: ResolvedEngine) -> str:
     name = str(_optional(engine, "kv_cache_dtype") or "auto")
     if name == "auto":
-        size = _dtype_bytes(engine, model)
-        return "float32" if size == 4 else "bfloat16"
+        return "float32" if _dtype_bytes(engine) == 4 else "bfloat16"
     if name not in table()["kv_cache_dtypes"] and name not in table()["mla_bytes_per_token"]:
         raise MissingFactError(f"the bytes per token of kv_cache_dtype {name} are not known")
     return name

@@ -53,5 +53,6 @@ def inputs_of(model: ModelFacts, **changes: Any) -> CapacityInputs:
         "uses_flashinfer_sampler": None,
         "runs_image": False,
         "graphs_in_budget": None,
+        "used_bytes": 0.0,
     }
     return CapacityInputs(release=release, model=model, **(settings | changes))

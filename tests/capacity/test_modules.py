@@ -269,3 +269,10 @@ def test_each_module_of_a_layer_is_one_tensor() -> None:
     }
     found = list(layer_matrices(inputs_of(replace(LLAMA_8B, extra=extra)), 0, "linear"))
     assert [matrix.count for matrix in found] == [1] * 7
+
+
+@pytest.mark.parametrize(("ranks", "held"), [(1, 10), (2, 5), (4, 3)])
+def test_experts_that_ranks_do_not_divide_are_rounded_up(ranks: int, held: int) -> None:
+    moe = replace(LLAMA_8B, experts=10, experts_per_token=2, moe_intermediate_size=1024)
+    found = matrices(moe, tensor_parallel=ranks, expert_parallel=True)
+    assert found["mlp.experts.0.down_proj"] == (held * 4096, 1024)
