@@ -15,9 +15,9 @@ class MemoryTerms(NamedTuple):
     cuda_graphs: float  # subtracted from the budget only where that release does
     non_torch: float
     kv_cache: float
-    sampler: float = 0.0  # of `activation`: while one token of every sequence is sampled
-    unclaimed: float = 0.0  # neither budget, CUDA context nor others'; may be negative
-    others: float = 0.0  # what other processes use
+    sampler: float  # of `activation`: while one token of every sequence is sampled
+    unclaimed: float  # neither budget, CUDA context nor others'; may be negative
+    others: float  # what other processes use
 
 
 class KvRange(NamedTuple):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -32,6 +33,7 @@ def in_gib(found: Spread) -> tuple[float, float, float]:
         ({}, (0, 0, 0)),
         ({"tensor_parallel": 2}, (0, 0.2, 1.3)),
         ({"pipeline_parallel": 2}, (0, 0.2, 1.3)),
+        ({"tensor_parallel": 2, "pipeline_parallel": 2}, (0, 0.2, 1.3)),
         ({"used_bytes": 3 * GIB}, (0, 0, 0)),
         ({"release": "0.9.0", "used_bytes": 3 * GIB}, (3.35, 3.45, 3.6)),  # and the CUDA context
         ({"release": "0.8.5", "is_v0": True, "used_bytes": 3 * GIB}, (0, 0, 0)),
@@ -42,6 +44,12 @@ def test_libraries_and_what_is_counted_with_them(
 ) -> None:
     by_hand = [own + other for own, other in zip(ALONE, more, strict=True)]
     assert in_gib(non_torch(inputs_of(LLAMA_8B, **changes))) == pytest.approx(by_hand)
+
+
+def test_ranks_of_both_kinds_that_share_experts_have_collectives_once() -> None:
+    moe = replace(LLAMA_8B, experts=8, experts_per_token=2, moe_intermediate_size=14336)
+    found = non_torch(inputs_of(moe, tensor_parallel=2, data_parallel=2))
+    assert in_gib(found) == pytest.approx((0.1, 0.45, 1.9))
 
 
 @pytest.mark.parametrize(

@@ -49,6 +49,13 @@ def test_a_mamba_state_by_hand(ranks: int, channels: int) -> None:
     assert state_bytes(inputs_of(MAMBA, tensor_parallel=ranks)) == by_hand
 
 
+def test_channels_of_a_mamba_layer_are_its_own_and_those_of_its_groups() -> None:
+    """64 heads of 6, and three groups' B and C of 128 states."""
+    extra = MAMBA.extra | {"mamba_head_dim": 6, "mamba_groups": 3}
+    by_hand = 3 * (64 * 6 + 2 * 3 * 128) * 2 + 64 * 6 * 128 * 2
+    assert state_bytes(inputs_of(replace(MAMBA, extra=extra))) == by_hand
+
+
 def test_a_linear_attention_state_by_hand() -> None:
     """Channels: keys twice, 2 x 16 x 128, and 32 x 64 values; the state: 2,048 values x 128."""
     assert state_bytes(inputs_of(LINEAR)) == 3 * (4096 + 2048) * 2 + 2048 * 128 * 2

@@ -83,6 +83,9 @@ def capacity() -> CapacityPlan:
         cuda_graphs=0.5 * GIB,
         non_torch=0.6 * GIB,
         kv_cache=54.02 * GIB,
+        sampler=0.0,
+        unclaimed=0.0,
+        others=0.0,
     )
     return CapacityPlan(
         starts=True,
@@ -198,6 +201,9 @@ def does_not_start() -> Assessment:
         cuda_graphs=1.1 * GIB,
         non_torch=0.9 * GIB,
         kv_cache=-1.32 * GIB,
+        sampler=0.0,
+        unclaimed=0.0,
+        others=0.0,
     )
     reason = "weights of 67.7 GiB and a start-up peak of 4.9 GiB exceed the budget of 71.3 GiB"
     return healthy(
