@@ -20,6 +20,8 @@ from scheduler_reader.value import Known, Unknown, Value
 
 SUBSTITUTION = re.compile(r"\$\{[A-Za-z_][^{}]*\}")  # of envsubst, Terraform and the like
 
+GIVEN_AT_START = "has no value in the file; it is given at start"
+
 Environment = Mapping[str, Value[str]]
 
 
@@ -81,12 +83,14 @@ def keywords(node: yaml.Node | None, file: InputFile) -> tuple[ConfigEntry, ...]
 
 
 def environment(node: yaml.Node | None, file: InputFile) -> dict[str, Value[str]]:
-    """An environment, given as a list of `name` and `value`, or as a map."""
+    """An environment: a map, or a list of `name` and `value`, or of `NAME=value`."""
     env: dict[str, Value[str]] = {}
     if isinstance(node, yaml.MappingNode):
         for entry in entries(node):
             env[entry.key] = _value(entry.node, file, env)
     for item in items(node):
+        if isinstance(item, yaml.ScalarNode):
+            env |= _assigned(item, file, env)
         name = plain_text(child(item, "name"))
         if name is None:
             continue
@@ -101,9 +105,20 @@ def environment(node: yaml.Node | None, file: InputFile) -> dict[str, Value[str]
     return env
 
 
+def _assigned(node: yaml.ScalarNode, file: InputFile, env: Environment) -> dict[str, Value[str]]:
+    name, equals, text = str(node.value).partition("=")
+    if not equals:
+        return {name.strip(): Unknown(GIVEN_AT_START, place(node, file))}
+    value = text_word(text, node, file, env)
+    known = (
+        Unknown(value.unknown, value.origin) if value.unknown else Known(value.text, value.origin)
+    )
+    return {name.strip(): known}
+
+
 def _value(node: yaml.Node, file: InputFile, env: Environment) -> Value[str]:
     if isinstance(node, yaml.ScalarNode) and value_of(node) is None:
-        return Unknown("has no value in the file; it is given at start", place(node, file))
+        return Unknown(GIVEN_AT_START, place(node, file))
     text = word(node, file, env)
     return Unknown(text.unknown, text.origin) if text.unknown else Known(text.text, text.origin)
 

@@ -95,6 +95,27 @@ def skypilot(flags: Flags) -> str:
     return documents({"envs": {"M": "a/b"}, "run": f"vllm serve $M {shlex.join(options(flags))}\n"})
 
 
+def dstack(flags: Flags) -> str:
+    command = f"vllm serve $M {shlex.join(options(flags))}"
+    return documents({"type": "service", "env": ["M=a/b"], "commands": ["cd /x", command]})
+
+
+def kthena(flags: Flags) -> str:
+    config = {
+        name if value is not False else f"no-{name}": "" if isinstance(value, bool) else value
+        for name, value in flags.items()
+    }
+    config = {
+        name.replace("_", "-"): json.dumps(value) if isinstance(value, dict) else value
+        for name, value in config.items()
+    }
+    workers = [{"type": "server", "config": config}]
+    backend = {"type": "vLLM", "modelURI": "hf://a/b", "workers": workers}
+    return documents(
+        kubernetes("workload.serving.volcano.sh/v1alpha1", "ModelBooster", {"backend": backend})
+    )
+
+
 def truss(flags: Flags) -> str:
     command = shlex.join(["sh", "-c", f"vllm serve a/b {shlex.join(options(flags))}"])
     return documents({"docker_server": {"start_command": command}})
@@ -187,6 +208,8 @@ FORMS: dict[str, tuple[str, Callable[[Flags], str]]] = {
     "kubeai": ("m.yaml", kubeai),
     "ray": ("r.yaml", ray_service),
     "skypilot": ("s.yaml", skypilot),
+    "dstack": ("s.dstack.yml", dstack),
+    "kthena": ("m.yaml", kthena),
     "truss": ("config.yaml", truss),
     "triton": ("model.json", lambda flags: json.dumps({"model": "a/b", **flags})),
     "localai": ("m.yaml", localai),
