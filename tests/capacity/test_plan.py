@@ -72,6 +72,52 @@ def test_workload_concurrency_counts_whole_blocks() -> None:
     assert DEFAULT_WORKLOAD.output_tokens == Lengths(uniform=(205, 256))
 
 
+BLOCK = 16 * 128 * 1024  # bytes of an 8B model's KV block
+
+
+def with_blocks(count: float, length: int | str = 2048, **options: Any) -> CapacityPlan:
+    memory = int(count * BLOCK)
+    command = f"{LLAMA_8B} --kv-cache-memory-bytes {memory} --max-model-len {length}"
+    return plan(command, **options)
+
+
+@pytest.mark.parametrize(("blocks", "requests"), [(732, 731 / 73), (1, 0), (0, 0)])
+def test_requests_that_the_blocks_hold_need_not_be_whole(blocks: int, requests: float) -> None:
+    assert with_blocks(blocks).workload_concurrency == requests
+
+
+def test_v0_keeps_no_block_for_padding() -> None:
+    found = plan(f"{LLAMA_8B} --num-gpu-blocks-override 730", vllm_version="0.7.3")
+    assert (found.num_blocks, found.workload_concurrency) == (730, 10.0)
+
+
+def test_both_ends_in_bytes_blocks_and_tokens() -> None:
+    found = with_blocks(731)
+    assert found.low == found.high == (731 * BLOCK, 731, 731 * 16)
+    assert (found.kv_cache_tokens, found.max_concurrency) == (731 * 16, 731 / 128)
+
+
+def test_a_length_that_nothing_holds_has_no_tokens() -> None:
+    found = with_blocks(0.5, "auto")
+    assert (found.starts, found.kv_cache_tokens, found.max_concurrency) == (False, 0, 0)
+    assert found.low == (0, 0, 0)
+
+
+def test_remedies_are_looked_for_where_it_does_not_start() -> None:
+    assert with_blocks(128).remedies == ()
+    short = with_blocks(127)
+    assert short.starts is False
+    assert "kv_cache_dtype" in [remedy.setting for remedy in short.remedies]
+
+
+def test_a_draft_of_unknown_size_has_a_reason_and_no_numbers() -> None:
+    speculation = """--speculative-config '{"method": "mlp_speculator", "model": "x/draft",
+    "num_speculative_tokens": 3}'"""
+    found = plan(f"{LLAMA_8B} {speculation}")
+    assert found == CapacityPlan(None, found.reason)
+    assert found.reason.endswith("the draft of speculative method mlp_speculator")
+
+
 def test_memory_in_bytes_ignores_the_utilization() -> None:
     first, second = (
         plan(f"{LLAMA_8B} --kv-cache-memory-bytes 20G --gpu-memory-utilization {share}")

@@ -61,11 +61,11 @@ def test_what_must_be_free_in_words() -> None:
         "gpu_memory_utilization 0.999 asks for 79.1 GiB to be free at start, and the CUDA context "
         "leaves 78.7 of 79.2 GiB",
     )
-    assert refusal(eight_b(used_bytes=9 * GIB)) == Refusal(
+    assert refusal(eight_b(used_bytes=9.5 * GIB)) == Refusal(
         "free_memory",
         True,
-        "gpu_memory_utilization 0.9 asks for 71.3 GiB to be free at start, and beside the 9.0 GiB of "
-        "other processes the CUDA context leaves 69.7 of 79.2 GiB",
+        "gpu_memory_utilization 0.9 asks for 71.3 GiB to be free at start, and beside the 9.5 GiB of "
+        "other processes the CUDA context leaves 69.2 of 79.2 GiB",
     )
 
 
