@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple, Protocol, Self
+from typing import TYPE_CHECKING, Protocol, Self
 
 from scheduler_reader.capacity.plan import CapacityPlan
 from scheduler_reader.diagnosis.verdict import Bottleneck, TuningStep
 from scheduler_reader.performance.estimate import PerformanceEstimate
+from scheduler_reader.record import Record
 from scheduler_reader.resolve.engine import ResolvedEngine
 from scheduler_reader.rule_engine.finding import Finding, NotEvaluated, Suppressed
 from scheduler_reader.value import Value
@@ -32,7 +33,7 @@ class Judged(Protocol):
     ) -> Self: ...
 
 
-class Checked(NamedTuple):
+class Checked(Record):
     """One engine and what the rules say about it, without the predictions nobody asked for."""
 
     engine: ResolvedEngine
@@ -41,7 +42,7 @@ class Checked(NamedTuple):
     suppressed: tuple[Suppressed, ...] = ()
 
 
-class Assessment(NamedTuple):
+class Assessment(Record):
     """One engine, read whole: what every renderer draws from."""
 
     engine: ResolvedEngine

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from scheduler_reader.assessment import Assessment, Checked
 from scheduler_reader.capacity import plan_capacity
@@ -18,6 +18,7 @@ from scheduler_reader.parse.source import ParsedEngine
 from scheduler_reader.performance import estimate_performance, expected_performance
 from scheduler_reader.performance.estimate import PerformanceEstimate
 from scheduler_reader.policy import NO_POLICY, Policy, needs_prediction
+from scheduler_reader.record import Record
 from scheduler_reader.resolve import ResolveOptions, resolve
 from scheduler_reader.resolve.engine import ResolvedEngine
 from scheduler_reader.rule_engine import Facts, Selection, Sources, evaluate, rules_for
@@ -35,7 +36,7 @@ IN_STEP = (
 )
 
 
-class Request(NamedTuple):
+class Request(Record):
     """What the user states beside the configuration itself.  `workload` None: the default one."""
 
     target: ResolveOptions = ResolveOptions()

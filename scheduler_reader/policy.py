@@ -8,16 +8,17 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from math import isfinite
-from typing import Any, NamedTuple
+from typing import Any
 
 from scheduler_reader.errors import UsageError
+from scheduler_reader.record import Record
 from scheduler_reader.value import Known, Origin
 
 Policy = Mapping[str, Known[Any]]  # thresholds by name
 NO_POLICY: Policy = {}
 
 
-class Threshold(NamedTuple):
+class Threshold(Record):
     """One name of the policy: the type of its value, what it asks, and whether it takes a prediction."""
 
     kind: type

@@ -15,9 +15,10 @@ from dataclasses import dataclass, field
 from math import isfinite
 from os.path import normpath, realpath, relpath
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from scheduler_reader.errors import UsageError
+from scheduler_reader.record import Record
 from scheduler_reader.settings_search import FILE, PROJECT_FILE, candidates
 from scheduler_reader.value import Known, Origin
 
@@ -29,7 +30,7 @@ KEY = re.compile(
 SYNTAX_PLACE = re.compile(r" \(at line (\d+), column (\d+)\)$")
 
 
-class Key(NamedTuple):
+class Key(Record):
     """One setting: the type of its value, and what holds where nobody gives it, in words."""
 
     kind: type
@@ -154,7 +155,7 @@ def _read(path: Path, content: bytes) -> Settings:
     return Settings(path, _values(stated, _Place(path, lines)), profiles)
 
 
-class _Place(NamedTuple):
+class _Place(Record):
     """A table or key of the settings file, and the lines of all of them."""
 
     path: Path

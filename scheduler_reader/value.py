@@ -9,7 +9,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Generic, Literal, NamedTuple, TypeAlias, TypeVar
+from typing import Any, Generic, Literal, TypeAlias, TypeVar
+
+from scheduler_reader.record import Record
 
 T = TypeVar("T")
 R = TypeVar("R")
@@ -26,7 +28,7 @@ OriginKind = Literal[
 ]
 
 
-class Origin(NamedTuple):
+class Origin(Record):
     """Where a value comes from.  `line` and `column` count from 1."""
 
     kind: OriginKind

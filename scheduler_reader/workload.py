@@ -6,10 +6,11 @@ import json
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, fields, replace
 from pathlib import Path
-from typing import Any, ClassVar, Literal, NamedTuple, TypeAlias
+from typing import Any, ClassVar, Literal, TypeAlias
 
 from scheduler_reader.data import documents
 from scheduler_reader.errors import InputError, UsageError
+from scheduler_reader.record import Record
 from scheduler_reader.validation import validated
 
 LENGTHS = ("input_tokens", "output_tokens")
@@ -254,7 +255,7 @@ DEFAULT_WORKLOAD = Workload(
 )
 
 
-class Slo(NamedTuple):
+class Slo(Record):
     """Latency objectives of a request in milliseconds; None: no objective."""
 
     ttft_ms: float | None = None

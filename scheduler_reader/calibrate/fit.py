@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from math import exp, log, sqrt
-from typing import NamedTuple
 
 from scheduler_reader.calibrate.runs import METRICS, Run
 from scheduler_reader.capacity import plan_capacity
@@ -19,6 +18,7 @@ from scheduler_reader.errors import UsageError
 from scheduler_reader.knowledge.calibration import Calibration
 from scheduler_reader.performance.build import build_step_model
 from scheduler_reader.performance.estimate import PerformanceEstimate
+from scheduler_reader.record import Record
 from scheduler_reader.resolve.engine import ResolvedEngine
 from scheduler_reader.simulate.estimate import simulated_estimate
 from scheduler_reader.value import Unknown
@@ -37,7 +37,7 @@ FARTHEST = 1.0  # move of a logarithm in one round
 Errors = Mapping[str, float]  # metric → predicted / measured - 1
 
 
-class Fit(NamedTuple):
+class Fit(Record):
     """The constants, and how far each run is off before and after.
 
     `determined` is the share of a constant's uncertainty that the runs took away.

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, NamedTuple
+from typing import Any
 
 from scheduler_reader.errors import UsageError
 from scheduler_reader.observe.bench import Benchmark
+from scheduler_reader.record import Record
 from scheduler_reader.value import Known
 from scheduler_reader.workload import Lengths, Workload
 
 METRICS = ("tpot_ms", "ttft_mean_ms", "output_tokens_per_s")
 
 
-class Run(NamedTuple):
+class Run(Record):
     """One run: its load, and measured values by names of `METRICS`."""
 
     name: str

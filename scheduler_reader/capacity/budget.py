@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable
 from itertools import repeat
 from math import fsum, hypot
-from typing import NamedTuple
 
 from scheduler_reader.capacity.activations import profile_peak, sampler_peak
 from scheduler_reader.capacity.constants import Spread, gib_spread
@@ -21,9 +20,10 @@ from scheduler_reader.capacity.overheads import (
 from scheduler_reader.capacity.plan import MemoryTerms
 from scheduler_reader.capacity.stages import Stage, stages
 from scheduler_reader.capacity.weights import weight_bytes
+from scheduler_reader.record import Record
 
 
-class StageBudget(NamedTuple):
+class StageBudget(Record):
     """The memory of one rank of a stage, in bytes.  `kv_cache` may be negative."""
 
     stage: Stage
@@ -52,7 +52,7 @@ class StageBudget(NamedTuple):
         )
 
 
-class Pool(NamedTuple):
+class Pool(Record):
     """The pool of KV blocks at the low end, the best value and the high end of the spread."""
 
     low: KvPool

@@ -8,14 +8,15 @@ vllm/v1/worker/gpu_model_runner.py, profile_run; multimodal/encoder_budget.py.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, NamedTuple
+from typing import Any
 
 from scheduler_reader.capacity.constants import Spread, gib_spread, spread, table, value_at
 from scheduler_reader.capacity.inputs import CapacityInputs
 from scheduler_reader.knowledge.models import ModelFacts
+from scheduler_reader.record import Record
 
 
-class EncoderShape(NamedTuple):
+class EncoderShape(Record):
     """The encoder's transformer: elements and layers."""
 
     hidden: int
@@ -78,7 +79,7 @@ def with_encoder(inputs: CapacityInputs, decoder_peak: Spread) -> Spread:
     return Spread.largest(forward, decoder_peak + Spread.exact(kept))
 
 
-class Item(NamedTuple):
+class Item(Record):
     """An image or a video: tokens it is counted as, embeddings and patches of it, how many a prompt."""
 
     counted: int

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 from scheduler_reader.capacity.budget import (
     Pool,
     StageBudget,
@@ -15,9 +13,10 @@ from scheduler_reader.capacity.budget import (
 from scheduler_reader.capacity.inputs import CapacityInputs, MissingFactError
 from scheduler_reader.capacity.kv_pool import KvPool
 from scheduler_reader.capacity.refusals import StartCheck, refused
+from scheduler_reader.record import Record
 
 
-class Outlook(NamedTuple):
+class Outlook(Record):
     """One engine's start.
 
     `pool` None: the KV layout is not modelled.  `cause` says so, or which check beside the fit of

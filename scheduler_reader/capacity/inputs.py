@@ -4,20 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from types import MappingProxyType
-from typing import Any, NamedTuple
+from typing import Any
 
 from scheduler_reader.capacity.constants import table, value_at
 from scheduler_reader.knowledge.gpus import Gpu
 from scheduler_reader.knowledge.models import ModelFacts, find_model
 from scheduler_reader.knowledge.quantization import Quantization
 from scheduler_reader.knowledge.versions import Release
+from scheduler_reader.record import Record
 from scheduler_reader.resolve.engine import ResolvedEngine
 from scheduler_reader.value import Known, Unknown
 
 DTYPE_BYTES = {"float32": 4, "float": 4, "bfloat16": 2, "float16": 2, "half": 2}
 
 
-class CapacityInputs(NamedTuple):
+class CapacityInputs(Record):
     """One engine's memory-relevant settings.  Token counts and bytes; `None`: not set."""
 
     release: Release

@@ -9,11 +9,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from math import ceil
-from typing import NamedTuple
 
 from scheduler_reader.capacity.constants import value_at
 from scheduler_reader.knowledge.models import LayerKind
 from scheduler_reader.knowledge.versions import Release
+from scheduler_reader.record import Record
 
 RECURRENT: tuple[LayerKind, ...] = ("linear", "mamba")
 
@@ -22,7 +22,7 @@ class KvLayoutError(Exception):
     """The release has no KV layout for these layers together.  Never leaves `capacity/`."""
 
 
-class KvLayer(NamedTuple):
+class KvLayer(Record):
     """One layer's KV cache on one rank.
 
     `window` is the sliding window or the attention chunk in tokens.  `in_flight_tokens` is what
@@ -52,7 +52,7 @@ class KvLayer(NamedTuple):
         return ceil(min(self.window + self.in_flight_tokens, length) / self.block_size)
 
 
-class KvGroup(NamedTuple):
+class KvGroup(Record):
     """Layers, by number, that share a block table; on a pipeline stage some groups may be empty."""
 
     layers: Mapping[int, KvLayer]

@@ -9,14 +9,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from itertools import chain
-from typing import NamedTuple
 
 from scheduler_reader.capacity.constants import value_at
 from scheduler_reader.capacity.kv_layers import KvGroup, KvLayer, cut_groups
 from scheduler_reader.knowledge.versions import Release
+from scheduler_reader.record import Record
 
 
-class KvLayout(NamedTuple):
+class KvLayout(Record):
     """The groups of one worker.  `layers`: as the model has them, before groups change them."""
 
     groups: tuple[KvGroup, ...]
@@ -80,7 +80,7 @@ def worker_layouts(
     )
 
 
-class KvPool(NamedTuple):
+class KvPool(Record):
     """The blocks of one engine.  `memory`: bytes for KV on each worker, by `layouts`."""
 
     release: Release

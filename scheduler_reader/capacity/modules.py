@@ -10,11 +10,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from math import ceil
-from typing import Any, NamedTuple
+from typing import Any
 
 from scheduler_reader.capacity.constants import table
 from scheduler_reader.capacity.inputs import CapacityInputs, MissingFactError
 from scheduler_reader.knowledge.models import LayerKind, ModelFacts
+from scheduler_reader.record import Record
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +80,7 @@ def heads_per_rank(heads: int, ranks: int) -> int:
     return ceil(heads / ranks)
 
 
-class AttentionShape(NamedTuple):
+class AttentionShape(Record):
     """Heads of one attention layer, and the elements of a head's query or key and of its value."""
 
     heads: int

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any
+
+from scheduler_reader.record import Record
 
 
-class MemoryTerms(NamedTuple):
+class MemoryTerms(Record):
     """Bytes on one GPU rank.  `kv_cache` is what is left for blocks (may be negative)."""
 
     total: float  # device memory as CUDA reports it
@@ -20,7 +22,7 @@ class MemoryTerms(NamedTuple):
     others: float  # what other processes use
 
 
-class KvRange(NamedTuple):
+class KvRange(Record):
     """One end of the uncertainty range."""
 
     kv_cache_bytes: float
@@ -28,7 +30,7 @@ class KvRange(NamedTuple):
     kv_cache_tokens: int
 
 
-class Remedy(NamedTuple):
+class Remedy(Record):
     """The smallest change of one setting with which the engine starts, all else as it is.
 
     Where no single one is enough, `max_model_len` is changed as well.
@@ -46,7 +48,7 @@ class Remedy(NamedTuple):
         return {self.setting: self.value} | ({"max_model_len": length} if length else {})
 
 
-class CapacityPlan(NamedTuple):
+class CapacityPlan(Record):
     """All per GPU rank unless the name says otherwise.  `starts` None: cannot be said, see `reason`.
 
     `kv_cache_tokens` and `max_concurrency` are the numbers that release prints at start-up.

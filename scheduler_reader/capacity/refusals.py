@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Literal, NamedTuple
+from typing import Literal
 
 from scheduler_reader.capacity.budget import Pool, StageBudget
 from scheduler_reader.capacity.constants import Spread, gib_spread, value_at
@@ -10,11 +10,12 @@ from scheduler_reader.capacity.inputs import CapacityInputs
 from scheduler_reader.capacity.kv_layers import RECURRENT
 from scheduler_reader.capacity.overheads import counts_whole_device
 from scheduler_reader.knowledge.gpus import GIB
+from scheduler_reader.record import Record
 
 StartCheck = Literal["", "free_memory", "state_of_every_sequence"]  # "": of the KV cache
 
 
-class Refusal(NamedTuple):
+class Refusal(Record):
     """Which check the worker fails, and why; `is_certain` at both ends of the spread."""
 
     check: StartCheck

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 from scheduler_reader.knowledge.models import LayerKind, ModelFacts
+from scheduler_reader.record import Record
 
 
-class Stage(NamedTuple):
+class Stage(Record):
     """The decoder layers `first` to `last` (excluded); the ends hold embeddings and lm_head."""
 
     first: int

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import cache
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal
 
 from scheduler_reader.data import documents
 from scheduler_reader.errors import DataError
+from scheduler_reader.record import Record
 from scheduler_reader.value import Unknown
 from scheduler_reader.workload import DEFAULT_WORKLOAD, Workload, load_workload, read_workload
 
@@ -16,7 +17,7 @@ FILE = "headline_claims.yaml"
 Answer = Literal["yes", "borderline", "no"]
 
 
-class Case(NamedTuple):
+class Case(Record):
     """One set-up that a figure is tried on."""
 
     label: str
@@ -34,7 +35,7 @@ class Case(NamedTuple):
         return f"{self.engine} {self.added}".strip()
 
 
-class Claim(NamedTuple):
+class Claim(Record):
     """One quoted figure.  `least` and `most` bound what was quoted; None: no bound on that side."""
 
     name: str
@@ -47,7 +48,7 @@ class Claim(NamedTuple):
     source: str
 
 
-class Measured(NamedTuple):
+class Measured(Record):
     """A figure with the ends of its uncertainty, where it has one, and what goes with it."""
 
     value: float
@@ -56,7 +57,7 @@ class Measured(NamedTuple):
     beside: str = ""
 
 
-class CaseAnswer(NamedTuple):
+class CaseAnswer(Record):
     """One case: what it gives, or why it gives nothing, and whether the quoted figure holds."""
 
     case: Case
@@ -64,7 +65,7 @@ class CaseAnswer(NamedTuple):
     answer: Answer
 
 
-class Verdict(NamedTuple):
+class Verdict(Record):
     """A claim with the answers of its cases, in their order."""
 
     claim: Claim

@@ -5,14 +5,14 @@ from __future__ import annotations
 import sys
 from difflib import unified_diff
 from pathlib import Path
-from typing import NamedTuple
 
 from scheduler_reader.cli.output import replace_file
+from scheduler_reader.record import Record
 
 MARK = "\ufeff"
 
 
-class EditedFile(NamedTuple):
+class EditedFile(Record):
     """The file's text as it is; a byte order mark is no part of it and stays where there is one."""
 
     path: Path

@@ -1,6 +1,6 @@
 """Groups of options that several commands take: a command names a group once, as one argument.
 
-A group is a NamedTuple of options with the step from them to what the stages take.  `takes_groups`
+A group is a record of options with the step from them to what the stages take.  `takes_groups`
 spreads the groups of a function's signature into single options, which is what typer reads.
 """
 
@@ -9,11 +9,12 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple, get_type_hints
+from typing import TYPE_CHECKING, Any, get_type_hints
 
 from scheduler_reader.cli import observed_options, options
 from scheduler_reader.cli.settings_file import origins, table
 from scheduler_reader.errors import UsageError
+from scheduler_reader.record import Record
 from scheduler_reader.workload import Slo, Workload
 
 if TYPE_CHECKING:
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
     from scheduler_reader.resolve import ResolveOptions
 
 
-class Target(NamedTuple):
+class Target(Record):
     """What the configuration runs on, where it does not say so itself."""
 
     gpu: options.GpuName = None
@@ -72,7 +73,7 @@ class Target(NamedTuple):
         return with_hub(target, engines)
 
 
-class Load(NamedTuple):
+class Load(Record):
     """The workload, and the latency objectives it is held to."""
 
     workload: options.WorkloadName = None
@@ -119,7 +120,7 @@ class Load(NamedTuple):
         return Slo(ttft_ms=self.slo_ttft_ms, itl_ms=self.slo_itl_ms, tpot_ms=self.slo_tpot_ms)
 
 
-class Observed(NamedTuple):
+class Observed(Record):
     """What was measured on the running engine."""
 
     metrics: observed_options.Metrics = None
@@ -141,7 +142,7 @@ class Observed(NamedTuple):
         return observe(self.metrics or (), bench, log, self.metrics_interval_s, stated)
 
 
-class RuleChoice(NamedTuple):
+class RuleChoice(Record):
     """Which rules are evaluated."""
 
     select: options.Select = None
@@ -149,7 +150,7 @@ class RuleChoice(NamedTuple):
     rules: options.Rules = None
 
 
-class Output(NamedTuple):
+class Output(Record):
     """Which format goes where."""
 
     format: options.Format = None
@@ -162,7 +163,7 @@ class Output(NamedTuple):
         return Outputs(self.format or default, read_targets(self.output or []))
 
 
-class Gate(NamedTuple):
+class Gate(Record):
     """From what on a run fails, and what is asked of every engine."""
 
     fail_on: options.FailOnOption = options.FailOn.error

@@ -5,13 +5,14 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 import typer
 
 from scheduler_reader.cli.messages import tell
 from scheduler_reader.cli.options import FailOn
 from scheduler_reader.errors import UsageError
+from scheduler_reader.record import Record
 from scheduler_reader.report import formats
 
 if TYPE_CHECKING:
@@ -25,7 +26,7 @@ UNREADABLE = 3
 FACTS_MISSING = 4
 
 
-class Outputs(NamedTuple):
+class Outputs(Record):
     """The format of stdout, and those that go to files as well."""
 
     format: str

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, NamedTuple
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -17,6 +17,7 @@ from scheduler_reader.cli.messages import tell
 from scheduler_reader.cli.output import FINDINGS, UNREADABLE
 from scheduler_reader.cli.plain_options import Configs, FormatOption, PlainFormat
 from scheduler_reader.errors import UsageError
+from scheduler_reader.record import Record
 from scheduler_reader.report.unreadable import Unreadable
 from scheduler_reader.report.wording import command_options, workload_text
 from scheduler_reader.workload import Slo
@@ -47,7 +48,7 @@ class Backend(StrEnum):
     dask = "dask"
 
 
-class Search(NamedTuple):
+class Search(Record):
     """What is searched for, how far, and on which machines."""
 
     aim: Annotated[
@@ -197,7 +198,7 @@ def tune(
     raise typer.Exit(UNREADABLE if unreadable else FINDINGS if is_short else 0)
 
 
-class _Edit(NamedTuple):
+class _Edit(Record):
     """A file with its new text, and what could not be changed in it, by engine."""
 
     file: EditedFile

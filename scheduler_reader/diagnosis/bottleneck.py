@@ -9,7 +9,6 @@ dominating one of them is named.
 from __future__ import annotations
 
 from functools import partial
-from typing import NamedTuple
 
 from scheduler_reader.capacity.plan import CapacityPlan
 from scheduler_reader.diagnosis import evidence
@@ -28,6 +27,7 @@ from scheduler_reader.performance import operating_estimate
 from scheduler_reader.performance.build import build_step_model
 from scheduler_reader.performance.estimate import PerformanceEstimate, StepShares
 from scheduler_reader.performance.step import StepModel
+from scheduler_reader.record import Record
 from scheduler_reader.resolve.engine import ResolvedEngine
 from scheduler_reader.value import Known, Origin, Unknown, Value
 from scheduler_reader.workload import Slo, Workload
@@ -140,7 +140,7 @@ def _hardware(situation: Situation, tried: list[tuple[Judged, ...]], is_run: boo
     return Bottleneck("none", kind, confidence, says, _lifts(gains))
 
 
-class _Screen(NamedTuple):
+class _Screen(Record):
     """By which gain the closed form picks the lifts, and by which they are judged."""
 
     by: Measure

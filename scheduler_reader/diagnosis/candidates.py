@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from math import ceil, prod
-from typing import Any, NamedTuple
+from typing import Any
 
 from scheduler_reader.capacity.inputs import read_inputs
 from scheduler_reader.capacity.plan import CapacityPlan, Remedy
 from scheduler_reader.capacity.remedies import highest_utilization
 from scheduler_reader.diagnosis.verdict import Bottleneck
 from scheduler_reader.performance.estimate import PerformanceEstimate
+from scheduler_reader.record import Record
 from scheduler_reader.resolve.engine import ResolvedEngine
 from scheduler_reader.value import Known, Unknown
 from scheduler_reader.workload import Workload
@@ -29,7 +30,7 @@ MORE_RANKS = "weights and KV cache are split over more GPUs"
 MORE_REPLICAS = "more replicas of fewer ranks spend less of their time on all-reduces"
 
 
-class Change(NamedTuple):
+class Change(Record):
     """Settings to set together; `watch` is a metric of `metric_names.yaml`."""
 
     set: Mapping[str, Any]

@@ -6,8 +6,6 @@ then run, so that the gains are those of the performance that is printed beside 
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 from scheduler_reader.diagnosis.lifts import Evaluate, Lifted
 from scheduler_reader.diagnosis.objective import (
     UNCHANGED,
@@ -17,11 +15,12 @@ from scheduler_reader.diagnosis.objective import (
     goodput_gain,
 )
 from scheduler_reader.performance.estimate import PerformanceEstimate
+from scheduler_reader.record import Record
 from scheduler_reader.value import Known, Value
 from scheduler_reader.workload import Slo, Workload
 
 
-class Judged(NamedTuple):
+class Judged(Record):
     """A lifted limit and what it gains; `screened` is what the closed form gives, where `gain` is
     that of a run.
     """

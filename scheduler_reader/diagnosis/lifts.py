@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from math import ceil
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, TypeAlias
 
 from scheduler_reader.capacity.plan import CapacityPlan
 from scheduler_reader.diagnosis.verdict import Default, Kind
 from scheduler_reader.performance.estimate import PerformanceEstimate
+from scheduler_reader.record import Record
 from scheduler_reader.resolve.engine import ResolvedEngine
 from scheduler_reader.value import Known, Unknown, Value
 from scheduler_reader.workload import Slo, Workload
@@ -21,7 +22,7 @@ Evaluate: TypeAlias = Callable[
 TOKEN_BUDGETS = (256, 512, 1024, 2048, 4096, 8192, 16384, 32768)
 
 
-class Lifted(NamedTuple):
+class Lifted(Record):
     """An engine without one of its limits, and what it then gets."""
 
     limit: str  # in words, with the value it is lifted to
@@ -33,7 +34,7 @@ class Lifted(NamedTuple):
     sets: Mapping[str, Any] | None = None  # the settings that lift it, where there are such
 
 
-class Situation(NamedTuple):
+class Situation(Record):
     """The engine under its workload; `base` is what it gets as it is."""
 
     engine: ResolvedEngine

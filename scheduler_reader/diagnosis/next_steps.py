@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import re
-from typing import NamedTuple
 
 from scheduler_reader.data import documents
 from scheduler_reader.diagnosis.verdict import Bottleneck
 from scheduler_reader.knowledge.metrics import metric_name
 from scheduler_reader.knowledge.versions import Release
+from scheduler_reader.record import Record
 from scheduler_reader.resolve.engine import ResolvedEngine
 from scheduler_reader.value import Unknown, Value
 
 
-class NextSteps(NamedTuple):
+class NextSteps(Record):
     """One source to read and one thing to measure, in words."""
 
     read: str

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import NamedTuple, TypeAlias
+from typing import TypeAlias
 
 from scheduler_reader.performance.estimate import PerformanceEstimate
+from scheduler_reader.record import Record
 
 WORTH_NAMING = 0.05  # the smallest gain that names a bottleneck
 UNCHANGED = 0.01  # a smaller change of throughput leaves the word to the tails
 NOTHING = 0.01  # of the requests: a smaller goodput counts as this, so that gains stay finite
 
 
-class Gain(NamedTuple):
+class Gain(Record):
     """One metric before and after; `gain` is relative and positive where after is better."""
 
     metric: str

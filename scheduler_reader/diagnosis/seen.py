@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any
 
 from scheduler_reader.capacity.plan import CapacityPlan
 from scheduler_reader.observe.observation import Observation
 from scheduler_reader.performance.estimate import PerformanceEstimate
 from scheduler_reader.performance.step import StepModel, StepParts
+from scheduler_reader.record import Record
 from scheduler_reader.resolve.engine import ResolvedEngine
 from scheduler_reader.value import Known, Unknown, Value
 from scheduler_reader.workload import DEFAULT_WORKLOAD, Slo
@@ -16,7 +17,7 @@ from scheduler_reader.workload import DEFAULT_WORKLOAD, Slo
 SLOWEST_READ = 0.741
 
 
-class Seen(NamedTuple):
+class Seen(Record):
     """Rates are of all data-parallel engines together, in tokens or requests a second."""
 
     engine: ResolvedEngine

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 from scheduler_reader.diagnosis.verdict import Confidence, Default, Kind
+from scheduler_reader.record import Record
 
 FULL = 0.9  # of the KV blocks, where the length of the next prompt is not known
 SEATED = 0.95  # of max_num_seqs: a request that ends leaves its seat for a step
@@ -12,7 +11,7 @@ BUSY = 0.5  # of the engine's time
 FILLED = 0.7  # of the engine's time, or of the token budget
 
 
-class Sign(NamedTuple):
+class Sign(Record):
     """A limit that the metrics show to bind, in a sentence with their figures."""
 
     default: Default

@@ -9,7 +9,7 @@ are tried only when nothing else gains, and no change needs another GPU.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, TypeAlias
 
 from scheduler_reader.capacity import plan_capacity
 from scheduler_reader.capacity.plan import CapacityPlan
@@ -32,6 +32,7 @@ from scheduler_reader.diagnosis.verdict import OBSERVED, Bottleneck, Kind, Tunin
 from scheduler_reader.knowledge.metrics import metric_name
 from scheduler_reader.performance import operating_estimate
 from scheduler_reader.performance.estimate import PerformanceEstimate
+from scheduler_reader.record import Record
 from scheduler_reader.resolve.engine import ResolvedEngine
 from scheduler_reader.value import Known, Unknown, Value
 from scheduler_reader.workload import Slo, Workload
@@ -48,13 +49,13 @@ Repredict: TypeAlias = Callable[
 ]
 
 
-class _State(NamedTuple):
+class _State(Record):
     engine: ResolvedEngine
     plan: CapacityPlan
     estimate: PerformanceEstimate | None
 
 
-class _Search(NamedTuple):
+class _Search(Record):
     """The load to tune for, and how a changed engine is planned and evaluated."""
 
     workload: Workload

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal
 
+from scheduler_reader.record import Record
 from scheduler_reader.value import Origin
 
 Default = Literal["paged_attention", "continuous_batching", "chunked_prefill", "none"]
@@ -28,7 +29,7 @@ Confidence = Literal["high", "medium", "low"]
 OBSERVED = Origin("derived", "observed metrics")  # of a verdict that what was observed decides
 
 
-class Lift(NamedTuple):
+class Lift(Record):
     """One limit lifted alone: the objective before and after.  `gain` is relative, > 0 is better.
 
     `sets`: the settings that lift it so far; None where no setting lifts it wholly.
@@ -42,7 +43,7 @@ class Lift(NamedTuple):
     sets: Mapping[str, Any] | None = None
 
 
-class Bottleneck(NamedTuple):
+class Bottleneck(Record):
     default: Default
     kind: Kind
     confidence: Confidence
@@ -50,7 +51,7 @@ class Bottleneck(NamedTuple):
     lifted: tuple[Lift, ...]
 
 
-class TuningStep(NamedTuple):
+class TuningStep(Record):
     """One change, its reason, what it is predicted to do, and the metric that will show it."""
 
     order: int

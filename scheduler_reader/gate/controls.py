@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
+
+from scheduler_reader.record import Record
 
 if TYPE_CHECKING:
     from datetime import date
@@ -13,7 +15,7 @@ if TYPE_CHECKING:
     from scheduler_reader.value import Known
 
 
-class Controls(NamedTuple):
+class Controls(Record):
     """Severities by prefixes of codes, and the baseline; `today` is what its entries are held against
     (None: the day of the run)."""
 

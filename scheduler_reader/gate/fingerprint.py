@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import NamedTuple
 
 from scheduler_reader.privacy import mask, secrets
+from scheduler_reader.record import Record
 from scheduler_reader.resolve.engine import ResolvedEngine
 from scheduler_reader.rule_engine.finding import Finding
 
 
-class Identity(NamedTuple):
+class Identity(Record):
     """A finding without its line and its words, which change while the finding stays."""
 
     path: str

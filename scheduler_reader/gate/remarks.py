@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from typing import NamedTuple
 
 from scheduler_reader.parse.source import Remark
+from scheduler_reader.record import Record
 from scheduler_reader.rule_engine.finding import SuppressionIssue
 
 COMMENT = re.compile(
@@ -17,7 +17,7 @@ ENTRY = re.compile(rf"\s*(?P<codes>{WORD}(?:[\s,]+{WORD})*)\s*(?::(?P<reason>.*)
 CODE = re.compile(r"[A-Z]+\d*")
 
 
-class Acceptance(NamedTuple):
+class Acceptance(Record):
     """One code, or prefix of codes, that a remark accepts where it stands."""
 
     remark: Remark

@@ -7,15 +7,16 @@ only; of a release between two that were read and differ nothing is said.
 from __future__ import annotations
 
 from functools import cache
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal
 
 from packaging.version import Version
 
 from scheduler_reader.data import documents, json_file
 from scheduler_reader.knowledge.versions import Release
+from scheduler_reader.record import Record
 
 
-class UnreadReason(NamedTuple):
+class UnreadReason(Record):
     """Why a release does not read a variable that others do.
 
     `release` is the last that reads it (`gone`), or the first (`not_yet`), as far as was looked.

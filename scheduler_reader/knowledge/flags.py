@@ -9,14 +9,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import cache
-from typing import Any, NamedTuple
+from typing import Any
 
 from scheduler_reader.data import documents, json_file
 from scheduler_reader.errors import DataError
 from scheduler_reader.knowledge.versions import Release, releases
+from scheduler_reader.record import Record
 
 
-class Flag(NamedTuple):
+class Flag(Record):
     """One option over one range of releases (`since` - `until`, inclusive)."""
 
     name: str  # --max-num-seqs
@@ -57,7 +58,7 @@ class Flag(NamedTuple):
         return option.startswith(("--no-", "--enable-", "--disable-"))
 
 
-class Match(NamedTuple):
+class Match(Record):
     """An option string that was found: the flag, and whether this name switches it off."""
 
     flag: Flag
@@ -65,7 +66,7 @@ class Match(NamedTuple):
     negative: bool
 
 
-class FlagTable(NamedTuple):
+class FlagTable(Record):
     """The options of one release, or (`release` is None) of all of them."""
 
     release: str | None
@@ -160,7 +161,7 @@ def last_release_with(option: str, release: str) -> str | None:
     return next((last for _, last in reversed(ranges) if order[last] < order[release]), None)
 
 
-class Replacement(NamedTuple):
+class Replacement(Record):
     """What takes the place of an option that is gone; `use` is None when nothing does."""
 
     use: str | None = None

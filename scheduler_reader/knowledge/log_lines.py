@@ -5,19 +5,20 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from functools import cache
-from typing import Any, NamedTuple
+from typing import Any
 
 from scheduler_reader.data import documents
+from scheduler_reader.record import Record
 
 
-class LogLine(NamedTuple):
+class LogLine(Record):
     """A pattern with named groups, and which of several values of them counts."""
 
     pattern: re.Pattern[str]
     keep: str  # first, last, min, max
 
 
-class Failure(NamedTuple):
+class Failure(Record):
     """What an error of the start means; `rules`: starts of the codes that foresee it.
 
     An aftermath is what other processes print when one has failed: a cause beside it counts more.
@@ -31,7 +32,7 @@ class Failure(NamedTuple):
     is_aftermath: bool
 
 
-class LogLines(NamedTuple):
+class LogLines(Record):
     """Everything known about the lines, compiled."""
 
     lines: tuple[LogLine, ...]

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from typing import Any, NamedTuple
+from typing import Any
 
 from scheduler_reader.data import documents, with_tuples
 from scheduler_reader.knowledge.quantization import Quantization
+from scheduler_reader.record import Record
 
 
-class NamedQuantization(NamedTuple):
+class NamedQuantization(Record):
     """A name without its suffix, and what the suffix stands for.
 
     `quantization` is None where the suffix says that weights are not quantized; `reason` is set

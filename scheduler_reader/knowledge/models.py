@@ -6,13 +6,14 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import cache
-from typing import Any, ClassVar, Literal, NamedTuple
+from typing import Any, ClassVar, Literal
 
 from scheduler_reader.data import documents, with_tuples
 from scheduler_reader.errors import DataError
 from scheduler_reader.knowledge.model_names import hub_ids, spelling, split_quantization
 from scheduler_reader.knowledge.quantization import Quantization, from_flag
 from scheduler_reader.knowledge.safetensors import StoredWeights
+from scheduler_reader.record import Record
 from scheduler_reader.value import Origin, Unknown
 
 __all__ = ["FoundModel", "LayerKind", "ModelFacts", "Quantization", "all_models", "find_model"]
@@ -90,7 +91,7 @@ class ModelFacts:
         return not self.is_moe and not self.uses_mla and all(k == "full" for k in self.layer_kinds)
 
 
-class FoundModel(NamedTuple):
+class FoundModel(Record):
     """A model of the catalogue; `assumption` says in words how another id was read as it."""
 
     facts: ModelFacts

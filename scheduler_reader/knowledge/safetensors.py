@@ -10,9 +10,10 @@ import json
 import re
 from math import prod
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from scheduler_reader.errors import InputError
+from scheduler_reader.record import Record
 from scheduler_reader.value import Origin
 
 LONGEST_HEADER = 100_000_000  # bytes; the format's own limit
@@ -25,7 +26,7 @@ DRAFT = re.compile(r"(^|\.)mtp\w*\.")
 LAYER = re.compile(r"(?:^|\.)layers\.(\d+)\.")
 
 
-class StoredWeights(NamedTuple):
+class StoredWeights(Record):
     """Bytes of a checkpoint's tensors as a 16-bit engine keeps them, all ranks together."""
 
     decoder_bytes: int

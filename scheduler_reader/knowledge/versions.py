@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import re
 from functools import cache
-from typing import NamedTuple
 
 from packaging.version import Version
 
 from scheduler_reader.data import json_file
 from scheduler_reader.errors import UsageError
+from scheduler_reader.record import Record
 
 
-class Release(NamedTuple):
+class Release(Record):
     """A known vLLM release.  `assumption` says how a text that names no release became one."""
 
     name: str

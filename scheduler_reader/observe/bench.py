@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Any, NamedTuple
+from typing import Any
 
 from scheduler_reader.data import documents
 from scheduler_reader.errors import InputError
@@ -19,13 +19,14 @@ from scheduler_reader.observe.measures import (
     number,
 )
 from scheduler_reader.observe.text import read_recorded
+from scheduler_reader.record import Record
 from scheduler_reader.value import Known, Origin, Value
 
 TO_MS = {"ms": 1.0, "us": 1e-3, "µs": 1e-3, "ns": 1e-6, "s": 1e3, "sec": 1e3, "seconds": 1e3}
 EXPECTED = "a result of vllm bench serve (--save-result), guidellm or genai-perf"
 
 
-class Benchmark(NamedTuple):
+class Benchmark(Record):
     """One run of one load: what a client measured.  `measures` by names of `MEASURES`."""
 
     path: str

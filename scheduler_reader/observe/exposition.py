@@ -5,22 +5,22 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import NamedTuple
 
 from scheduler_reader.errors import InputError
 from scheduler_reader.observe.text import MAX_BYTES, read_recorded, recorded_text
+from scheduler_reader.record import Record
 from scheduler_reader.value import Origin
 
 TIMEOUT_S = 10.0
 EXPECTED = "the text of a vLLM server's /metrics"
 
 
-class Sample(NamedTuple):
+class Sample(Record):
     labels: Mapping[str, str]
     value: float
 
 
-class Page(NamedTuple):
+class Page(Record):
     """One look at /metrics: samples by the name before the labels, and where each name starts.
 
     A page has no time in it: `taken_at_s` is when it was fetched, or its file last written.

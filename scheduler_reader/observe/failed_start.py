@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from typing import NamedTuple
 
 from scheduler_reader.knowledge.log_lines import Failure, log_lines
 from scheduler_reader.observe.log_text import Line
+from scheduler_reader.record import Record
 
 _EXCEPTION = re.compile(
     r"^(?:\[rank\d+\]: ?)?(?P<type>(?:\w+\.)*\w*(?:Error|Exception|Interrupt|Exit))(?:\(\w+\))?"
@@ -21,7 +21,7 @@ WAYS = (_EXCEPTION, _USAGE, _SIGNAL)
 MOST_CHARACTERS = 600
 
 
-class LoggedFailure(NamedTuple):
+class LoggedFailure(Record):
     """The error that ended a server.  `rules`: starts of the codes of ours that foresee it.
 
     An error that is not known has no component and nothing to change; `means` says so.

@@ -4,20 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from math import inf, isfinite, isnan
-from typing import NamedTuple
 
 from scheduler_reader.observe.exposition import Page
+from scheduler_reader.record import Record
 from scheduler_reader.value import Unknown
 
 
-class Quantile(NamedTuple):
+class Quantile(Record):
     """A value interpolated within its bucket; it lies anywhere in the bucket's `width`."""
 
     value: float
     width: float
 
 
-class Histogram(NamedTuple):
+class Histogram(Record):
     """Cumulative counts by upper bound (the last one infinite), and the sum of the values."""
 
     bounds: tuple[float, ...]

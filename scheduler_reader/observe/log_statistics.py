@@ -11,10 +11,10 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from statistics import fmean
-from typing import NamedTuple
 
 from scheduler_reader.knowledge.log_lines import log_lines
 from scheduler_reader.observe.log_text import Line
+from scheduler_reader.record import Record
 from scheduler_reader.value import Known, Origin
 
 QUEUES = ("running", "waiting")
@@ -25,7 +25,7 @@ PERCENTS = {
 }
 
 
-class _Printed(NamedTuple):
+class _Printed(Record):
     """The numbers of one line."""
 
     line: int

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from typing import NamedTuple
+
+from scheduler_reader.record import Record
 
 LONGEST = 20_000  # characters of a line; the longest real one is the engine's configuration
 
@@ -27,7 +28,7 @@ _LOGGER = re.compile(
 )
 
 
-class Line(NamedTuple):
+class Line(Record):
     """One line: its number from 1; level, file and clock (`11-29 19:22:59`) of vLLM's logger.
 
     `source` is the service or pod that a container runtime names before it.

@@ -9,7 +9,6 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping, Sequence
 from math import isfinite
-from typing import NamedTuple
 
 from scheduler_reader.errors import InputError
 from scheduler_reader.knowledge.metrics import (
@@ -20,6 +19,7 @@ from scheduler_reader.knowledge.metrics import (
 from scheduler_reader.observe.exposition import Page, is_url, read_page
 from scheduler_reader.observe.histogram import Histogram, histogram, total
 from scheduler_reader.observe.measures import Measures
+from scheduler_reader.record import Record
 from scheduler_reader.value import Known, Origin, Unknown, Value, derive
 
 LATENCIES = {
@@ -42,7 +42,7 @@ SAME_TIME = Unknown(
 )
 
 
-class MetricsReading(NamedTuple):
+class MetricsReading(Record):
     """Measures by names of `MEASURES`; `widths` are those of the buckets that quantiles lie in."""
 
     measures: Measures
@@ -52,7 +52,7 @@ class MetricsReading(NamedTuple):
     notes: tuple[str, ...]
 
 
-class _Window(NamedTuple):
+class _Window(Record):
     """The last page, and the one before it; None: since the server started."""
 
     last: Page

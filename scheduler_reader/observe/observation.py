@@ -7,7 +7,7 @@ client's latencies, those before the server's, the server's metrics before lines
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from scheduler_reader.observe.measures import (
     Measures,
@@ -16,6 +16,7 @@ from scheduler_reader.observe.measures import (
     known,
 )
 from scheduler_reader.performance.estimate import PerformanceEstimate
+from scheduler_reader.record import Record
 from scheduler_reader.value import Known
 from scheduler_reader.workload import DEFAULT_WORKLOAD, Lengths, Workload
 
@@ -36,7 +37,7 @@ SEEN = 0.1  # requests open at once, in the mean: fewer are nobody, or one now a
 ENOUGH_REQUESTS = 10  # of a closed loop, for each that is open at once
 
 
-class Comparison(NamedTuple):
+class Comparison(Record):
     """One measure as predicted and as observed."""
 
     metric: str
@@ -49,7 +50,7 @@ class Comparison(NamedTuple):
         return self.observed / self.predicted if self.predicted else None
 
 
-class Observation(NamedTuple):
+class Observation(Record):
     """Measures by names of `MEASURES`, and what the sources say beside them."""
 
     measures: Measures

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 from scheduler_reader.errors import InputError
 from scheduler_reader.knowledge.log_lines import log_lines
@@ -22,6 +22,7 @@ from scheduler_reader.observe.log_statistics import is_statistics, statistics_me
 from scheduler_reader.observe.log_text import Line, read_lines
 from scheduler_reader.observe.measures import MEASURES, Measures
 from scheduler_reader.observe.text import read_recorded
+from scheduler_reader.record import Record
 from scheduler_reader.value import Known, Origin, Unknown, Value
 
 EXPECTED = "the log of a vLLM server"
@@ -29,7 +30,7 @@ WORDS = ("version", "attention_backend", "graph_profiling", "config", "arguments
 SETTINGS = ("max_num_batched_tokens",)
 
 
-class LogWarning(NamedTuple):
+class LogWarning(Record):
     """A warning and how often it was printed; `line` is the first."""
 
     text: str
@@ -37,7 +38,7 @@ class LogWarning(NamedTuple):
     times: int
 
 
-class StartupLog(NamedTuple):
+class StartupLog(Record):
     """Measures by names of `MEASURES`; `settings`: argument name → what the engine runs with.
 
     `arguments` are those that the log calls non-default; Unknown where it does not list them.

@@ -7,7 +7,6 @@ extending service replace those of the extended one.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import NamedTuple
 
 import yaml
 
@@ -15,11 +14,12 @@ from scheduler_reader.parse.input_file import InputFile
 from scheduler_reader.parse.source import Problem
 from scheduler_reader.parse.yaml_arguments import plain_text
 from scheduler_reader.parse.yaml_nodes import child, entries, items, place
+from scheduler_reader.record import Record
 
 MAX_EXTENDS = 10
 
 
-class Service(NamedTuple):
+class Service(Record):
     """One service; `layers` are its own mapping and those it extends, the strongest first."""
 
     name: str

@@ -10,14 +10,15 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable
-from typing import Any, NamedTuple
+from typing import Any
 
 from scheduler_reader.knowledge.flags import FlagTable, Match
 from scheduler_reader.knowledge.parser_behaviour import parser_behaves
 from scheduler_reader.parse.source import ConfigEntry, Entrypoint, Word
+from scheduler_reader.record import Record
 
 
-class ConfigWords(NamedTuple):
+class ConfigWords(Record):
     """The words of a config file, and what the release loses of its entries."""
 
     words: tuple[Word, ...]

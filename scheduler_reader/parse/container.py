@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from typing import NamedTuple
 
 from scheduler_reader.knowledge.flags import Match, any_release_table
 from scheduler_reader.parse.deployment import Deployment
@@ -21,6 +20,7 @@ from scheduler_reader.parse.image_version import (
 )
 from scheduler_reader.parse.serve_command import called_script, program
 from scheduler_reader.parse.source import Entrypoint, Problem, Word
+from scheduler_reader.record import Record
 from scheduler_reader.value import Known, Origin, Unknown, Value
 
 # Programs in a vLLM image that are known to start no engine by themselves.
@@ -34,7 +34,7 @@ OF_VLLM_ALONE = frozenset(
 OTHER_SCRIPT = re.compile(r"[\w./$-]+\.(?:sh|py)\b")
 
 
-class Container(NamedTuple):
+class Container(Record):
     """What one container runs.  `program` is None when the image's own entrypoint runs."""
 
     form: str

@@ -6,22 +6,23 @@ These are facts for rules, each with its origin; a field is None where the file 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Literal, NamedTuple
+from typing import Literal
 
+from scheduler_reader.record import Record
 from scheduler_reader.value import Value
 
 ALL = ("all",)  # GPU ids: every one of the host
 ProbeKind = Literal["startup", "liveness", "readiness"]
 
 
-class Probe(NamedTuple):
+class Probe(Record):
     """A probe that keeps failing ends the container (startup, liveness) or its traffic."""
 
     seconds_until_failed: Value[float]  # from the start of the container, if it never answers
     port: Value[int] | None = None  # asked for; None: not told, or perhaps another container's
 
 
-class Deployment(NamedTuple):
+class Deployment(Record):
     """The surroundings of one replica of an engine."""
 
     image: Value[str] | None = None  # the reference, where it names vLLM

@@ -6,9 +6,9 @@ Source: Dockerfile reference (format, parser directives, here-documents).
 from __future__ import annotations
 
 import re
-from typing import NamedTuple
 
 from scheduler_reader.parse.input_file import InputFile
+from scheduler_reader.record import Record
 
 INSTRUCTION = re.compile(r"\s*([A-Za-z]+)(?:\s+|$)(.*)", re.DOTALL)
 ESCAPE = re.compile(r"\s*#\s*escape\s*=\s*(`|\\)\s*$", re.IGNORECASE | re.MULTILINE)
@@ -16,7 +16,7 @@ HERE_DOCUMENT = re.compile(r"<<-?\s*[\"']?(\w+)[\"']?")
 WITH_HERE_DOCUMENTS = frozenset({"RUN", "COPY", "ADD"})
 
 
-class Instruction(NamedTuple):
+class Instruction(Record):
     """`KEYWORD rest`; `text` has continuation lines joined by a blank line's worth of space."""
 
     keyword: str

@@ -10,7 +10,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
-from typing import Literal, NamedTuple
+from typing import Literal
+
+from scheduler_reader.record import Record
 
 Dialect = Literal["shell", "compose", "kubernetes"]
 
@@ -21,7 +23,7 @@ KUBERNETES = re.compile(r"\$\(([A-Za-z_][\w.-]*)\)")
 MAX_NESTING = 20
 
 
-class Piece(NamedTuple):
+class Piece(Record):
     """A stretch of text.  `unknown` says why the text is still a reference, as it is written."""
 
     text: str

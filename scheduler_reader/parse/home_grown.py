@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from typing import NamedTuple
 
 import yaml
 
@@ -28,6 +27,7 @@ from scheduler_reader.parse.shell_variables import variables_of
 from scheduler_reader.parse.source import ConfigEntry, ParsedEngine, Word
 from scheduler_reader.parse.yaml_arguments import environment, keywords, plain_text, words
 from scheduler_reader.parse.yaml_nodes import Entry, child, entries, items, place, value_of
+from scheduler_reader.record import Record
 from scheduler_reader.value import Known, Value
 
 TEMPLATES = "what renders this file is not read; it may add arguments or change these"
@@ -50,7 +50,7 @@ ENV_KEYS = ("env", "extraEnv", "envVars", "env_vars", "envs", "environment")
 OPTION_LINE = re.compile(r"(?<!\\)\n(?=\s*(?:--?[A-Za-z]|['\"]\{))")
 
 
-class _Scope(NamedTuple):
+class _Scope(Record):
     """What the maps around a place say: image, environment, model."""
 
     image: yaml.Node | None = None

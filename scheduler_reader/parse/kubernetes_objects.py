@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from typing import NamedTuple
 
 import yaml
 
@@ -12,6 +11,7 @@ from scheduler_reader.parse.input_file import InputFile
 from scheduler_reader.parse.source import Problem
 from scheduler_reader.parse.yaml_arguments import plain_text
 from scheduler_reader.parse.yaml_nodes import child, compose, items
+from scheduler_reader.record import Record
 
 API_VERSION = re.compile(r"(?:^|[{,-])\s*[\"']?apiVersion[\"']?\s*:", re.MULTILINE)
 KIND = re.compile(r"(?:^|[{,-])\s*[\"']?kind[\"']?\s*:\s*[\"']?([A-Za-z]+)", re.MULTILINE)
@@ -19,7 +19,7 @@ DOCUMENT_START = re.compile(r"^---(?=\s|$)", re.MULTILINE)
 YAML_SUFFIXES = frozenset({".yaml", ".yml", ".json", ""})
 
 
-class KubernetesObject(NamedTuple):
+class KubernetesObject(Record):
     """One object; `group` is its apiVersion without the version."""
 
     kind: str

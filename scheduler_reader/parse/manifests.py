@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from typing import NamedTuple
 
 import yaml
 
@@ -12,9 +11,10 @@ from scheduler_reader.parse.kubernetes_objects import KubernetesObject, read_obj
 from scheduler_reader.parse.pod import PodReader, config_map_data
 from scheduler_reader.parse.source import PARSE_ERROR, ParsedEngine, ParsedFile, Problem
 from scheduler_reader.parse.yaml_nodes import child, entries, items
+from scheduler_reader.record import Record
 
 
-class Manifest(NamedTuple):
+class Manifest(Record):
     """The objects of a file, and the reader of its pods."""
 
     objects: tuple[KubernetesObject, ...]

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
-from typing import NamedTuple
 
 from scheduler_reader.knowledge.flags import (
     Flag,
@@ -22,13 +21,14 @@ from scheduler_reader.knowledge.flags import (
 from scheduler_reader.knowledge.versions import latest
 from scheduler_reader.parse.convert import TRUTH
 from scheduler_reader.parse.source import Word
+from scheduler_reader.record import Record
 
 NEGATIVE_NUMBER = re.compile(r"-\d+|-\d*\.\d+")
 LEVELS = frozenset("0123")
 OPTIMIZATION_SHORT = re.compile(r"-O(?:=)?(?P<level>[^.=].*)")
 
 
-class Argument(NamedTuple):
+class Argument(Record):
     """One option as written, the flag(s) it may mean, and the words that are its values."""
 
     word: Word

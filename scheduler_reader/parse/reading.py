@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal
 
+from scheduler_reader.record import Record
 from scheduler_reader.value import Origin, Value
 
 IssueKind = Literal[
@@ -24,7 +25,7 @@ IssueKind = Literal[
 ]
 
 
-class FlagIssue(NamedTuple):
+class FlagIssue(Record):
     """What a release's parser makes of one argument that it does not simply take."""
 
     kind: IssueKind
@@ -37,7 +38,7 @@ class FlagIssue(NamedTuple):
     suggestion: str | None = None  # did you mean, or the replacement
 
 
-class FlagReading(NamedTuple):
+class FlagReading(Record):
     """The arguments as a release reads them: argument name in snake_case → typed value.
 
     `unresolved` holds what no single setting can: `*extra_args` for a splice of arguments that

@@ -9,7 +9,6 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 from collections.abc import Iterator
-from typing import NamedTuple
 
 import yaml
 
@@ -17,6 +16,7 @@ from scheduler_reader.errors import InputError
 from scheduler_reader.parse.input_file import InputFile
 from scheduler_reader.parse.source import MARK, ParsedFile, Remark
 from scheduler_reader.parse.yaml_nodes import compose, entries, place
+from scheduler_reader.record import Record
 
 MAX_REMARKS = 1_000  # of one file
 ANNOTATION = f"{MARK}/ignore"
@@ -83,7 +83,7 @@ def _of_comments(found: list[Comment], file: InputFile) -> tuple[Remark, ...]:
     return tuple(remarks)
 
 
-class _Block(NamedTuple):
+class _Block(Record):
     """The lines that a comment of its own line is about: what follows, and from the first of its
     comments to the last of the lines that are continued."""
 
@@ -111,7 +111,7 @@ def _blocks(lines: list[str]) -> list[_Block]:
     return blocks[::-1]
 
 
-class _Scalar(NamedTuple):
+class _Scalar(Record):
     """Where a scalar stands; lines and columns count from 0."""
 
     start: tuple[int, int]

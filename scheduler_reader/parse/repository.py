@@ -13,10 +13,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
-from typing import NamedTuple
 
 from scheduler_reader.data import documents
 from scheduler_reader.parse.input_file import MAX_BYTES
+from scheduler_reader.record import Record
 
 BINARY_PREFIX_BYTES = 1024
 
@@ -97,7 +97,7 @@ def mentions_vllm(content: bytes) -> bool:
     return any(word in content for word in _known().words)
 
 
-class _Known(NamedTuple):
+class _Known(Record):
     """`compat_matrix/repository.yaml`, as the walk asks for it."""
 
     suffixes: frozenset[str]

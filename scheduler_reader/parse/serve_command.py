@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from typing import NamedTuple
 
 from scheduler_reader.parse.source import Entrypoint, Word
+from scheduler_reader.record import Record
 from scheduler_reader.value import Known, Unknown, Value
 
 API_SERVER = re.compile(r"(?:.*[./])?vllm[./]entrypoints[./](?:openai[./])?api_server(?:\.py)?")
@@ -19,7 +19,7 @@ NOT_RUN = frozenset(
 )
 
 
-class ServeCommand(NamedTuple):
+class ServeCommand(Record):
     """A vLLM server's own arguments, and the `NAME=value` words that stand before it."""
 
     entrypoint: Entrypoint

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import NamedTuple
 
 from scheduler_reader.parse.expand import Piece, reference
 from scheduler_reader.parse.input_file import InputFile
@@ -22,6 +21,7 @@ from scheduler_reader.parse.shell_variables import (
     possibly_longer,
 )
 from scheduler_reader.parse.source import Word
+from scheduler_reader.record import Record
 from scheduler_reader.value import Origin, Value
 
 ARMS = frozenset({"then", "do", "else", "elif"})
@@ -33,7 +33,7 @@ READERS = frozenset({"read", "mapfile", "readarray"})
 TESTS = frozenset({"[", "[[", "test"})
 
 
-class Command(NamedTuple):
+class Command(Record):
     """One simple command: its words after expansion, and the environment it gets."""
 
     words: tuple[Word, ...]

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from scheduler_reader.record import Record
 
 
-class Fragment(NamedTuple):
+class Fragment(Record):
     """A stretch of a word: plain text, or a reference such as `${X:-8}` as written."""
 
     text: str
@@ -13,7 +13,7 @@ class Fragment(NamedTuple):
     is_reference: bool = False
 
 
-class ShellWord(NamedTuple):
+class ShellWord(Record):
     """One word.  `items` holds the words of an array: `ARGS=(--a b)`."""
 
     fragments: tuple[Fragment, ...]
@@ -31,7 +31,7 @@ class ShellWord(NamedTuple):
         return None
 
 
-class Operator(NamedTuple):
+class Operator(Record):
     """`;`, `&&`, a newline and so on."""
 
     text: str
@@ -39,7 +39,7 @@ class Operator(NamedTuple):
     column: int
 
 
-class HereDocument(NamedTuple):
+class HereDocument(Record):
     """The body of `<<WORD`; `is_quoted` when no reference in it is expanded."""
 
     text: str

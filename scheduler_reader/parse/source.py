@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal
 
 from scheduler_reader.parse.deployment import Deployment
+from scheduler_reader.record import Record
 from scheduler_reader.value import Known, Origin, Unknown, Value
 
 PARSE_ERROR = "*parse_error"  # in `unresolved` of an engine whose file is broken
@@ -19,7 +20,7 @@ REFERENCE = re.compile(r"\$[\w{(]|\{\{")
 Entrypoint = Literal["serve", "api_server", "llm", "dynamo"]
 
 
-class Word(NamedTuple):
+class Word(Record):
     """One argument of a command line.
 
     `text` is what stands there; where part of it comes from elsewhere (`--port=$PORT`), the text
@@ -31,7 +32,7 @@ class Word(NamedTuple):
     unknown: str | None = None
 
 
-class ConfigEntry(NamedTuple):
+class ConfigEntry(Record):
     """One `key: value` of a `--config` YAML file or a keyword argument, as YAML read the value."""
 
     key: str
@@ -40,14 +41,14 @@ class ConfigEntry(NamedTuple):
     unknown: str | None = None
 
 
-class Problem(NamedTuple):
+class Problem(Record):
     """Something in a file that was not understood, or is wrong whatever the vLLM release."""
 
     message: str
     origin: Origin
 
 
-class Remark(NamedTuple):
+class Remark(Record):
     """A comment or annotation that speaks to sched-reader, for `gate/`.
 
     `text` is what follows `sched-reader:`, or the annotation's value.  It is about what stands in
@@ -62,7 +63,7 @@ class Remark(NamedTuple):
     last: int
 
 
-class ParsedEngine(NamedTuple):
+class ParsedEngine(Record):
     """One vLLM engine found in a file.
 
     `words` are the arguments after `vllm serve` in order; `config` the entries of its `--config`
@@ -102,7 +103,7 @@ class ParsedEngine(NamedTuple):
         return value
 
 
-class ParsedFile(NamedTuple):
+class ParsedFile(Record):
     """One input: its engines and what could not be understood, in file order."""
 
     path: str

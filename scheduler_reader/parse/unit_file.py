@@ -8,16 +8,16 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from typing import NamedTuple
 
 from scheduler_reader.parse.input_file import InputFile
+from scheduler_reader.record import Record
 
 SPECIFIER = re.compile(r"%([%A-Za-z])")
 VARIABLE = re.compile(r"\$(?:\{(\w+)\}|(\w+))")
 ESCAPES = {"n": "\n", "t": "\t", "s": " ", "r": "\r"}
 
 
-class Setting(NamedTuple):
+class Setting(Record):
     """`key=value` of a section; line ends inside the value are kept after a backslash's removal."""
 
     section: str

@@ -9,12 +9,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import suppress
 from functools import lru_cache
-from typing import Any, NamedTuple
+from typing import Any
 
 import yaml
 
 from scheduler_reader.parse.input_file import InputFile
 from scheduler_reader.parse.source import Problem
+from scheduler_reader.record import Record
 from scheduler_reader.value import Origin
 
 MAX_NODES = 200_000  # after aliases are followed
@@ -26,7 +27,7 @@ _TEXT_TAG = "tag:yaml.org,2002:str"
 _SPECIAL_KEYS = frozenset({"tag:yaml.org,2002:merge", "tag:yaml.org,2002:value"})  # `<<` and `=`
 
 
-class Entry(NamedTuple):
+class Entry(Record):
     """One `key: value` of a mapping."""
 
     key: str

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 from scheduler_reader.data import documents
 from scheduler_reader.knowledge.versions import Release
+from scheduler_reader.record import Record
 
 LAYER_ALL_REDUCES = 2  # after attention and after the MLP
 
 
-class NormReduction(NamedTuple):
+class NormReduction(Record):
     """All-reduces of a layer for norms over all heads, and the bytes of a token in one."""
 
     all_reduces: int

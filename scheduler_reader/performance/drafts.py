@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from math import fsum
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from typing import TYPE_CHECKING, Literal
 
 from scheduler_reader.capacity.constants import Spread
 from scheduler_reader.performance.host import HostOverhead
+from scheduler_reader.record import Record
 
 if TYPE_CHECKING:
     from scheduler_reader.performance.step import Chunks, StepModel
 
 
-class Speculation(NamedTuple):
+class Speculation(Record):
     """What speculative decoding adds to a step: up to `drafts` tokens a decoding sequence, checked at
     once; `proposed` of them on average.
 

@@ -9,23 +9,24 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import cache
-from typing import Any, NamedTuple
+from typing import Any
 
 from scheduler_reader.data import documents
 from scheduler_reader.errors import DataError
 from scheduler_reader.knowledge.gpus import Gpu
+from scheduler_reader.record import Record
 
 REFERENCE = "h100-sxm"
 
 
-class FitError(NamedTuple):
+class FitError(Record):
     """How far a fit is from what it was fitted to, relative: the median, and nine in ten."""
 
     median: float
     p90: float
 
 
-class GemmFit(NamedTuple):
+class GemmFit(Record):
     """One GEMM kernel family: `t0 + (compute^p + memory^p)^(1/p) + quantization`."""
 
     t0_us: float
@@ -36,21 +37,21 @@ class GemmFit(NamedTuple):
     error: FitError
 
 
-class DecodeAttentionFit(NamedTuple):
+class DecodeAttentionFit(Record):
     t0_us: float
     eff_memory: float
     per_sequence_head_us: float
     error: FitError
 
 
-class PrefillAttentionFit(NamedTuple):
+class PrefillAttentionFit(Record):
     t0_us: float
     eff_compute: float
     eff_memory: float
     error: FitError
 
 
-class AllReduceFit(NamedTuple):
+class AllReduceFit(Record):
     alpha_us: float
     knee_bytes: float
     slope1_bytes_per_s: float
@@ -58,7 +59,7 @@ class AllReduceFit(NamedTuple):
     error: FitError
 
 
-class MoeFit(NamedTuple):
+class MoeFit(Record):
     t0_us: float
     eff_compute: float
     eff_memory: float
@@ -67,7 +68,7 @@ class MoeFit(NamedTuple):
     error: FitError
 
 
-class Efficiency(NamedTuple):
+class Efficiency(Record):
     """The fits of the GPU that was measured.  `spread` is a relative half-width of step time."""
 
     gpu: str

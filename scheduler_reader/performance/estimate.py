@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from scheduler_reader.record import Record
 
 
-class Latency(NamedTuple):
+class Latency(Record):
     """Milliseconds.  p50 and p99 are None where the load is saturated: no tail is printed then."""
 
     mean: float
@@ -13,14 +13,14 @@ class Latency(NamedTuple):
     p99: float | None = None
 
 
-class Floor(NamedTuple):
+class Floor(Record):
     """The fastest possible inter-token latency of one stream, and what bounds it."""
 
     itl_ms: float
     bound: str  # memory, compute, communication, host
 
 
-class StepShares(NamedTuple):
+class StepShares(Record):
     """Where the time of a typical step goes; the four shares sum to 1."""
 
     memory: float
@@ -29,7 +29,7 @@ class StepShares(NamedTuple):
     host: float
 
 
-class SpeculationEffect(NamedTuple):
+class SpeculationEffect(Record):
     """What drafts do for this load.  `acceptance_length` is in tokens a step, low, best and high.
 
     `speedup` is the request rate over that without drafts, with as many requests running;
@@ -47,7 +47,7 @@ class SpeculationEffect(NamedTuple):
     break_even_concurrency: int | None
 
 
-class PerformanceEstimate(NamedTuple):
+class PerformanceEstimate(Record):
     """One operating point: best estimate, with the low and high end as further estimates."""
 
     ttft_ms: Latency

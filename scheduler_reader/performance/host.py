@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import cache
-from typing import Any, NamedTuple
+from typing import Any
 
 from scheduler_reader.data import documents
 from scheduler_reader.errors import DataError
 from scheduler_reader.knowledge.calibration import Calibration
 from scheduler_reader.knowledge.versions import Release
+from scheduler_reader.record import Record
 
 
-class HostOverhead(NamedTuple):
+class HostOverhead(Record):
     """Seconds a layer, a step and a sequence cost beside the kernels that are modelled.
 
     `launch_layer_s` is the host's launch time of a layer when there is no CUDA graph to replay.

@@ -7,15 +7,15 @@ the roofline binds.  All sizes are those of one GPU rank.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import NamedTuple
 
 from scheduler_reader.performance.efficiency import AllReduceFit, GemmFit, MoeFit
 from scheduler_reader.performance.shapes import Product, RoutedExperts
+from scheduler_reader.record import Record
 
 ACTIVATION_BYTES = 2.0  # activations travel in bfloat16 or float16
 
 
-class Device(NamedTuple):
+class Device(Record):
     """The rates of one GPU that kernels are bound by.
 
     Kernels that move data with little arithmetic (quantizing, norms, attention's own traffic in
@@ -27,14 +27,14 @@ class Device(NamedTuple):
     streaming_bytes_per_s: float
 
 
-class KernelTime(NamedTuple):
+class KernelTime(Record):
     """Seconds of a kernel, and whether memory traffic (not arithmetic) binds it."""
 
     seconds: float
     is_memory_bound: bool
 
 
-class Gemm(NamedTuple):
+class Gemm(Record):
     """`layers` equal products a step, their time reduced to what varies with the tokens.
 
     `weights_s` reads the weights at the achieved bandwidth, `floor_s` all of them at the full one.
@@ -50,7 +50,7 @@ class Gemm(NamedTuple):
     floor_s: float
 
 
-class Experts(NamedTuple):
+class Experts(Record):
     """The routed experts of all layers, one rank's share; `imbalance` is the arithmetic of the
     busiest rank over the mean, `routing_shape` as in `touched_experts`.  `routing_token_s`: choosing
     the experts of a token, sorting by expert, gathering and adding up, the same on every rank.
@@ -66,7 +66,7 @@ class Experts(NamedTuple):
     routing_token_s: float
 
 
-class Collectives(NamedTuple):
+class Collectives(Record):
     """The all-reduces of one step, `calls` of hidden states and `norm_calls` of the sums that norms over
     all heads need; `link_ratio` is this GPU's link over the measured one.
     """

@@ -8,7 +8,6 @@ run.  An open loop offers a rate and is saturated when the engine sustains less.
 from __future__ import annotations
 
 from math import fsum
-from typing import NamedTuple
 
 from scheduler_reader.performance.estimate import (
     Floor,
@@ -20,12 +19,13 @@ from scheduler_reader.performance.rhythm import Demand
 from scheduler_reader.performance.steady import OperatingPoint, Replica
 from scheduler_reader.performance.step import StepModel
 from scheduler_reader.performance.tails import WaitingTime, poisson_within, queue_wait
+from scheduler_reader.record import Record
 from scheduler_reader.workload import Slo, Workload
 
 NEAR_CAPACITY = 0.97  # of the capacity: a load beyond it is evaluated there, with its backlog
 
 
-class _Outcome(NamedTuple):
+class _Outcome(Record):
     """What a protocol makes of a steady state; one replica, seconds."""
 
     point: OperatingPoint
@@ -39,7 +39,7 @@ class _Outcome(NamedTuple):
     is_saturated: bool = False
 
 
-class Load(NamedTuple):
+class Load(Record):
     """A load protocol on `replicas` equal replicas, each with `seats` requests at most at once."""
 
     replica: Replica

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import NamedTuple
 
 from scheduler_reader.knowledge.gpus import Gpu
 from scheduler_reader.knowledge.models import Quantization
+from scheduler_reader.record import Record
 
 FOUR_BIT_METHODS = ("bitsandbytes", "awq", "awq_marlin", "gptq", "gptq_marlin", "mxfp4")
 
 
-class WeightFormat(NamedTuple):
+class WeightFormat(Record):
     """`fit` names a GEMM fit, `math` the data type of the products (a key of `Gpu.flops_per_s`).
 
     `rough` says why the fit was not measured for this format, or is None.

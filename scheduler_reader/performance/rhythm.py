@@ -8,13 +8,13 @@ steps carry prefill, and that the time between tokens and of a prefill.
 from __future__ import annotations
 
 from math import exp
-from typing import NamedTuple
 
 from scheduler_reader.performance.settings import SchedulerLimits
 from scheduler_reader.performance.step import StepModel, StepParts, Times
+from scheduler_reader.record import Record
 
 
-class Demand(NamedTuple):
+class Demand(Record):
     """Mean tokens of a request; `computed_tokens` is the prompt without its prefix-cache hits."""
 
     prompt_tokens: float
@@ -27,7 +27,7 @@ class Demand(NamedTuple):
         return self.prompt_tokens + self.output_tokens / 2
 
 
-class Rhythm(NamedTuple):
+class Rhythm(Record):
     """How steps follow each other at one rate; what an `OperatingPoint` is made of."""
 
     rate: float  # requests per second

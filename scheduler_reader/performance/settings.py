@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any
 
+from scheduler_reader.record import Record
 from scheduler_reader.resolve.engine import ResolvedEngine
 from scheduler_reader.value import Known, Origin, Unknown, Value
 
 
-class Parallelism(NamedTuple):
+class Parallelism(Record):
     """How the engine is spread over GPUs."""
 
     tensor: int
@@ -17,7 +18,7 @@ class Parallelism(NamedTuple):
     is_expert_parallel: bool
 
 
-class SchedulerLimits(NamedTuple):
+class SchedulerLimits(Record):
     """What a step and the running queue may hold; one data-parallel replica."""
 
     token_budget: int

@@ -6,12 +6,13 @@ Column-parallel layers split their outputs, row-parallel ones their inputs
 
 from __future__ import annotations
 
-from typing import Literal, NamedTuple
+from typing import Literal
 
 from scheduler_reader.knowledge.models import ModelFacts
+from scheduler_reader.record import Record
 
 
-class Product(NamedTuple):
+class Product(Record):
     """So many layers multiply tokens by a k × n matrix."""
 
     n: float
@@ -20,7 +21,7 @@ class Product(NamedTuple):
     module: Literal["attention", "mlp", "output"]
 
 
-class RoutedExperts(NamedTuple):
+class RoutedExperts(Record):
     """Layers with routed experts, one rank's share.  `sources` data-parallel ranks send tokens."""
 
     layers: int
@@ -30,7 +31,7 @@ class RoutedExperts(NamedTuple):
     sources: int
 
 
-class AttentionLayers(NamedTuple):
+class AttentionLayers(Record):
     """Attention layers of one rank; `window` None: the whole context is read."""
 
     layers: int

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 from math import fsum
-from typing import Any, NamedTuple
+from typing import Any
 
 from scheduler_reader.capacity.constants import Spread, spread
 from scheduler_reader.data import documents
@@ -18,6 +18,7 @@ from scheduler_reader.knowledge.models import ModelFacts, find_model
 from scheduler_reader.performance.estimate import SpeculationEffect
 from scheduler_reader.performance.settings import optional
 from scheduler_reader.performance.shapes import Product
+from scheduler_reader.record import Record
 from scheduler_reader.resolve.engine import ResolvedEngine
 from scheduler_reader.value import Known, Unknown
 
@@ -26,7 +27,7 @@ MLP_WIDTH = 4.0  # of the hidden size, for the dense draft layer of a model that
 DRAFT_LAYER = "LlamaForCausalLM"  # what the layer of an EAGLE draft is, whatever its target
 
 
-class Drafting(NamedTuple):
+class Drafting(Record):
     """How an engine drafts.  `acceptance` is the tokens a step yields, from 1 to `drafts` + 1;
     `proposed` are the drafts a step checks on average.
 

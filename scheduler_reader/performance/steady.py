@@ -10,19 +10,19 @@ from __future__ import annotations
 
 from functools import lru_cache
 from math import fsum, inf, log
-from typing import NamedTuple
 
 from scheduler_reader.performance.rhythm import Demand, Rhythm, Steps
 from scheduler_reader.performance.settings import SchedulerLimits
 from scheduler_reader.performance.step import StepModel, StepParts
 from scheduler_reader.performance.tails import poisson_quantile
+from scheduler_reader.record import Record
 
 ITERATIONS = 30
 LOOKS = 19  # at an open loop's residents, after the first
 TOLERANCE = 1e-3  # of the residents; far below what the fits are good for
 
 
-class OperatingPoint(NamedTuple):
+class OperatingPoint(Record):
     """One steady state.  Times in seconds.
 
     `prefill_s` runs from admission to the first token of a prompt that meets no other;
@@ -43,7 +43,7 @@ class OperatingPoint(NamedTuple):
     parts: StepParts
 
 
-class Replica(NamedTuple):
+class Replica(Record):
     """One data-parallel replica under a request shape."""
 
     step: StepModel

@@ -12,12 +12,13 @@ from bisect import bisect_left
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from math import fsum
-from typing import Literal, NamedTuple
+from typing import Literal
 
 from scheduler_reader.performance import kernels
 from scheduler_reader.performance.drafts import Speculation, drafted
 from scheduler_reader.performance.host import HostOverhead
 from scheduler_reader.performance.kernels import Collectives, Experts, Gemm
+from scheduler_reader.record import Record
 
 # Of the prompts in a step: tokens to compute, tokens before them.
 Chunks = Sequence[tuple[float, float]]
@@ -25,7 +26,7 @@ Chunks = Sequence[tuple[float, float]]
 Times = tuple[float, float, float, float]
 
 
-class StepParts(NamedTuple):
+class StepParts(Record):
     """Seconds of one step by what binds them; their sum is the step's time."""
 
     memory: float
@@ -34,7 +35,7 @@ class StepParts(NamedTuple):
     host: float
 
 
-class AttentionCost(NamedTuple):
+class AttentionCost(Record):
     """Attention of `layers` equal layers, all layers together.  Seconds by unit.
 
     A decode token costs `decode_sequence_s` and `decode_token_s` for each token of its context

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from math import exp, inf, log, sqrt
-from typing import NamedTuple
+
+from scheduler_reader.record import Record
 
 
-class WaitingTime(NamedTuple):
+class WaitingTime(Record):
     """Seconds to the first token: a share of requests waits in the start-up burst, uniformly
     between `burst_low` and `burst_high`; the rest waits `shift` plus an exponential of mean
     `scale`.

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import NamedTuple
 
 from scheduler_reader.assessment import Judged
 from scheduler_reader.gate.fingerprint import Identity, identities
 from scheduler_reader.privacy import mask, printable, secrets
+from scheduler_reader.record import Record
 from scheduler_reader.report import wording
 from scheduler_reader.report.places import NO_FILES, Place, place_of, relative
 from scheduler_reader.report.report import Report
@@ -18,7 +18,7 @@ from scheduler_reader.rule_engine.finding import Finding, Suppression
 from scheduler_reader.value import Unknown
 
 
-class Listed(NamedTuple):
+class Listed(Record):
     """A finding of one engine.  Secrets and control characters are out of its texts.
 
     `fingerprint` says which finding it is in every run, whatever line it moves to; `clean` is what

@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import os.path
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from scheduler_reader.parse.input_file import STDIN
 from scheduler_reader.privacy import mask, printable
+from scheduler_reader.record import Record
 from scheduler_reader.report.unreadable import Unreadable
 from scheduler_reader.value import Origin
 
 NO_FILES = (STDIN, "<command line>")
 
 
-class Place(NamedTuple):
+class Place(Record):
     """`path` is as it was given where it is no file: `<stdin>`, the command line."""
 
     path: str

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 from functools import cache
-from typing import NamedTuple
 
+from scheduler_reader.record import Record
 from scheduler_reader.rule_engine.finding import Confidence, Finding, Severity
 from scheduler_reader.rule_engine.rule import Rule
 
@@ -16,7 +16,7 @@ _LINKED = re.compile(r"\b(vllm/[\w/]+\.py)\b|(?:(?<=\bissue )|(?<=\bissues )|(?<
 _RELEASE = re.compile(r"\b\d+\.\d+\.\d+(?:\.(?:post)?\d+)?\b")
 
 
-class RuleHelp(NamedTuple):
+class RuleHelp(Record):
     """`about` stands for any configuration; `text` and `markdown` are the help at length."""
 
     about: str

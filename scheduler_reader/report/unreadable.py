@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from scheduler_reader.record import Record
 
 
-class Unreadable(NamedTuple):
+class Unreadable(Record):
     """`message` is one line: file:line:column, what is wrong, and what to do."""
 
     path: str

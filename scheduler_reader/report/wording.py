@@ -8,12 +8,13 @@ import re
 import shlex
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from scheduler_reader.assessment import Assessment
 from scheduler_reader.capacity.plan import CapacityPlan
 from scheduler_reader.diagnosis.verdict import Bottleneck, Default, Kind, TuningStep
 from scheduler_reader.knowledge.gpus import GIB
+from scheduler_reader.record import Record
 from scheduler_reader.report.plain import plain
 from scheduler_reader.rule_engine.finding import Finding
 from scheduler_reader.value import Origin, Unknown
@@ -240,7 +241,7 @@ def predicted_text(step: TuningStep, slo: Slo) -> str:
     return changes_text(before, moved)
 
 
-class Verdict(NamedTuple):
+class Verdict(Record):
     """A verdict in words: `headline` alone can be shouted, `detail` is the rest of the sentence."""
 
     headline: str

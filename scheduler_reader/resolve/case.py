@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from functools import cache
 from math import isfinite
-from typing import Any, NamedTuple
+from typing import Any
 
 from packaging.version import Version
 
@@ -20,6 +20,7 @@ from scheduler_reader.knowledge.flags import FlagTable
 from scheduler_reader.knowledge.gpus import Gpu
 from scheduler_reader.knowledge.models import ModelFacts
 from scheduler_reader.knowledge.versions import Release
+from scheduler_reader.record import Record
 from scheduler_reader.resolve.engine import UsageContext
 from scheduler_reader.value import Known, Origin, Unknown, Value
 
@@ -34,7 +35,7 @@ class Blocked(Exception):  # noqa: N818 - control flow inside this package, neve
         super().__init__(unknown.reason)
 
 
-class Case(NamedTuple):
+class Case(Record):
     """Everything a rule may look at.  `settled` grows as the rules run, in their order."""
 
     release: Release

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal
 
 from scheduler_reader.knowledge.calibration import Calibration
 from scheduler_reader.knowledge.gpus import Gpu
@@ -12,6 +12,7 @@ from scheduler_reader.knowledge.models import ModelFacts
 from scheduler_reader.knowledge.versions import Release
 from scheduler_reader.parse.reading import FlagReading
 from scheduler_reader.parse.source import ParsedEngine
+from scheduler_reader.record import Record
 from scheduler_reader.value import Known, Origin, Unknown, Value
 
 UsageContext = Literal["serve", "offline"]
@@ -21,7 +22,7 @@ NO_RUNNER = Unknown("the model runner is not resolved")
 NOTHING_FORCED = Unknown("whether a variable forces an engine is not resolved")
 
 
-class Setting(NamedTuple):
+class Setting(Record):
     """One engine argument as that release resolves it.
 
     `is_set` says that the user gave it; `default` is what it would be otherwise, and `controls`
@@ -45,7 +46,7 @@ class Hardware:
     memory_used_bytes: float = 0.0  # of each, by other processes when the engine starts
 
 
-class ResolvedEngine(NamedTuple):
+class ResolvedEngine(Record):
     """Everything later stages need to know about one engine; nothing in it depends on them."""
 
     parsed: ParsedEngine

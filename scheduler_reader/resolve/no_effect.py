@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal
 
 from scheduler_reader.knowledge.environment import why_unread
+from scheduler_reader.record import Record
 from scheduler_reader.resolve.engine import ResolvedEngine
 from scheduler_reader.value import Known, Origin
 
@@ -13,7 +14,7 @@ WISHES = ("dtype", "kv_cache_dtype", "quantization", "max_model_len", "speculati
 OPEN = (None, "auto", -1, "-1")
 
 
-class OverriddenSetting(NamedTuple):
+class OverriddenSetting(Record):
     """An argument whose value in the configuration is not the one that runs."""
 
     name: str
@@ -23,7 +24,7 @@ class OverriddenSetting(NamedTuple):
     origin: Origin
 
 
-class UnreadVariable(NamedTuple):
+class UnreadVariable(Record):
     """An environment variable that the release does not read, and others do."""
 
     name: str

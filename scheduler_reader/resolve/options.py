@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import NamedTuple
 
 from scheduler_reader.knowledge.calibration import Calibration
+from scheduler_reader.record import Record
 from scheduler_reader.value import Origin
 
 
-class ResolveOptions(NamedTuple):
+class ResolveOptions(Record):
     """The options of sched-reader that decide what a configuration means.
 
     What is None is taken from the configuration where it says so, else assumed: the newest known

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal
 
+from scheduler_reader.record import Record
 from scheduler_reader.value import Origin
 
 if TYPE_CHECKING:
@@ -22,7 +23,7 @@ IssueKind = Literal[
 ]
 
 
-class Finding(NamedTuple):
+class Finding(Record):
     """`fix` maps argument names to the value to set (None: remove the argument).
 
     `argument` names what is blamed, whatever line it stands in: an engine argument, an option as
@@ -44,7 +45,7 @@ class Finding(NamedTuple):
     argument: str = ""
 
 
-class Suppression(NamedTuple):
+class Suppression(Record):
     """Who accepted a finding: a comment or an annotation in the file, or the baseline.
 
     `origin` is the place of the comment, of the annotation, or of the baseline's entry.
@@ -56,14 +57,14 @@ class Suppression(NamedTuple):
     expires: date | None = None  # the last day it holds
 
 
-class Suppressed(NamedTuple):
+class Suppressed(Record):
     """A finding that does not count, kept for the reports that list such findings."""
 
     finding: Finding
     suppression: Suppression
 
 
-class SuppressionIssue(NamedTuple):
+class SuppressionIssue(Record):
     """What is wrong with one code of a remark, or with the remark as a whole."""
 
     kind: IssueKind
@@ -74,7 +75,7 @@ class SuppressionIssue(NamedTuple):
 NO_OBSERVATION = "no metrics are given (--metrics, --bench, --startup-log, --observed)"
 
 
-class NotEvaluated(NamedTuple):
+class NotEvaluated(Record):
     """A rule that applies to this release but needs a fact that is not known."""
 
     code: str

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple, get_args
+from typing import Any, get_args
 
 from packaging.specifiers import InvalidSpecifier, SpecifierSet
 
 from scheduler_reader.diagnosis.verdict import Default
 from scheduler_reader.errors import DataError
+from scheduler_reader.record import Record
 from scheduler_reader.rule_engine.finding import Confidence, Effect, Severity
 
 CHOICES: dict[str, tuple[str, ...]] = {
@@ -23,7 +24,7 @@ FIELDS = {*CHOICES, *TEXTS, *OPTIONAL, "fix", "examples"}
 ALL_RELEASES = ">=0.6.0"
 
 
-class Rule(NamedTuple):
+class Rule(Record):
     """The fields of DESIGN §4.  `path` is the file, for errors; `fix_set` values that stand in
     braces are expressions, all others are taken as they are."""
 

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import NamedTuple
 
 from scheduler_reader.errors import UsageError
+from scheduler_reader.record import Record
 from scheduler_reader.rule_engine.compile import CompiledRule
 from scheduler_reader.rule_engine.load import all_rules, user_rules
 from scheduler_reader.rule_engine.rule import Rule
 
 
-class Selection(NamedTuple):
+class Selection(Record):
     """Rules whose code starts with one of `select` (empty: all) and with none of `ignore`."""
 
     select: tuple[str, ...] = ()

@@ -10,19 +10,20 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable
 from string import Formatter
-from typing import Any, NamedTuple
+from typing import Any
 
+from scheduler_reader.record import Record
 from scheduler_reader.rule_engine.expression import Evaluator, MissingFact, parse
 
 
-class Placeholder(NamedTuple):
+class Placeholder(Record):
     """One expression of a template and how its value is written."""
 
     expression: ast.expr
     form: str
 
 
-class Template(NamedTuple):
+class Template(Record):
     """A parsed sentence: literal text and placeholders in order."""
 
     parts: tuple[str | Placeholder, ...]

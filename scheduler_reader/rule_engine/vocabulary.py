@@ -6,9 +6,10 @@ import pkgutil
 from collections.abc import Callable
 from functools import cache
 from importlib import import_module
-from typing import Any, NamedTuple
+from typing import Any
 
 from scheduler_reader.parse.reading import FlagIssue
+from scheduler_reader.record import Record
 from scheduler_reader.resolve.no_effect import OverriddenSetting, UnreadVariable
 from scheduler_reader.rule_engine import known_facts
 from scheduler_reader.rule_engine.finding import SuppressionIssue
@@ -21,7 +22,7 @@ ITEM_FIELDS = {
 }
 
 
-class Fact(NamedTuple):
+class Fact(Record):
     """One fact: `kind` is number, text, flag, mapping, list:<item type>, or any."""
 
     name: str
@@ -30,7 +31,7 @@ class Fact(NamedTuple):
     compute: Callable[[Any], Any] | None = None  # None: an engine argument
 
 
-class Function(NamedTuple):
+class Function(Record):
     """A function that rules may call."""
 
     kind: str

@@ -10,12 +10,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from heapq import heappop, heappush
 from math import inf
-from typing import NamedTuple, Protocol
+from typing import Protocol
 
 from scheduler_reader.errors import UsageError
+from scheduler_reader.record import Record
 
 
-class Arrival(NamedTuple):
+class Arrival(Record):
     """A request as it is sent.  `time_s` None: a closed loop decides when.
 
     Requests of one `prefix_group` have their first `prefix_tokens` in common.

@@ -8,8 +8,9 @@ preempted and waits.  Of a prefix that a group of requests shares, `Prefixes` sa
 from __future__ import annotations
 
 from collections import OrderedDict
-from typing import NamedTuple, TypeAlias
+from typing import TypeAlias
 
+from scheduler_reader.record import Record
 from scheduler_reader.simulate.behaviour import Behaviour
 from scheduler_reader.simulate.config import EngineConfig
 from scheduler_reader.simulate.failure import NotPlainError
@@ -22,7 +23,7 @@ PREFIX, OWN, NOTHING = "prefix", "own", "nothing"
 _POSITIONS = 32  # bits of a block's position in what it holds: the group's number is above them
 
 
-class Found(NamedTuple):
+class Found(Record):
     """What a waiting request finds: blocks of its prefix, how many of them others hold, and how many
     blocks it wrote itself.
     """
@@ -37,7 +38,7 @@ class Found(NamedTuple):
         return self.prefix + self.own
 
 
-class Prefix(NamedTuple):
+class Prefix(Record):
     """What a request shares with its group: the first content, and how many blocks."""
 
     content: int

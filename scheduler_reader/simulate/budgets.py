@@ -7,12 +7,12 @@ full of prompt tokens needs blocks for all of them, and every running request wa
 from __future__ import annotations
 
 from math import ceil
-from typing import NamedTuple
 
 from scheduler_reader.capacity import plan_capacity
 from scheduler_reader.capacity.plan import CapacityPlan
 from scheduler_reader.performance.build import build_step_model
 from scheduler_reader.performance.estimate import PerformanceEstimate
+from scheduler_reader.record import Record
 from scheduler_reader.resolve.engine import ResolvedEngine
 from scheduler_reader.simulate.estimate import simulated_estimate
 from scheduler_reader.value import Known, Origin, Unknown, Value
@@ -22,7 +22,7 @@ BUDGETS = (256, 512, 1024, 2048, 4096, 8192, 16384)
 EQUAL = 0.01  # goodputs that differ by less are the same
 
 
-class Budget(NamedTuple):
+class Budget(Record):
     """One value of max_num_batched_tokens.  `estimate` is None where the engine does not start."""
 
     tokens: int
@@ -33,7 +33,7 @@ class Budget(NamedTuple):
     estimate: PerformanceEstimate | None
 
 
-class BudgetTable(NamedTuple):
+class BudgetTable(Record):
     """The budgets from small to large, and the requests they are for."""
 
     engine: ResolvedEngine

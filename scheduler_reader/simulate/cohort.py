@@ -8,17 +8,18 @@ the length of a block).
 from __future__ import annotations
 
 from heapq import heappop, heappush
-from typing import NamedTuple
+
+from scheduler_reader.record import Record
 
 
-class Ending(NamedTuple):
+class Ending(Record):
     """A request that a step ends: its place in the records, and the tokens that it then holds."""
 
     place: int
     tokens: int
 
 
-class Member(NamedTuple):
+class Member(Record):
     """A decoding request; `joined` is the step of its first token, `gone` the first without it."""
 
     joined: int

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 from scheduler_reader.performance.step import StepModel
+from scheduler_reader.record import Record
 
 FAR = 1 << 20  # tokens; a point on the line far enough out for its slope
 ROUNDING_S = 1e-12  # a step off the line by more than this is beyond a bend
 
 
-class Stretch(NamedTuple):
+class Stretch(Record):
     """Steps of which each is longer than the one before by `growth` seconds."""
 
     steps: int

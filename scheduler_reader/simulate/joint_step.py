@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
+from scheduler_reader.record import Record
 from scheduler_reader.simulate.cohort import Ending
 
 
-class InFlight(NamedTuple):
+class InFlight(Record):
     """A step in flight: when it is done, whose first token it brings, and whom it ends."""
 
     done_s: float

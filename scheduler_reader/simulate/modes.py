@@ -10,9 +10,9 @@ from collections.abc import Callable
 from dataclasses import replace
 from enum import StrEnum
 from math import ceil, inf
-from typing import NamedTuple
 
 from scheduler_reader.knowledge.versions import Release, latest
+from scheduler_reader.record import Record
 from scheduler_reader.simulate.arrivals import Source
 from scheduler_reader.simulate.behaviour import behaviour_of
 from scheduler_reader.simulate.config import EngineConfig
@@ -39,7 +39,7 @@ class Mode(StrEnum):
     chunked = "chunked"
 
 
-class ModeRun(NamedTuple):
+class ModeRun(Record):
     """One mode's run.  `prefill_s` and `decode_s` share the time inside steps.
 
     `padding_waste` is the share of the computed tokens that are padding.
@@ -56,7 +56,7 @@ class ModeRun(NamedTuple):
     notes: tuple[str, ...] = ()
 
 
-class Bounds(NamedTuple):
+class Bounds(Record):
     """The requests that a replica gets: how many, the longest prompt, the longest whole one."""
 
     requests: int

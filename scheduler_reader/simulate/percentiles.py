@@ -6,14 +6,14 @@ from bisect import bisect_right
 from collections.abc import Callable, Iterable, Sequence
 from itertools import accumulate
 from math import floor, fsum
-from typing import NamedTuple
 
 from scheduler_reader.performance.estimate import Latency
+from scheduler_reader.record import Record
 
 FEW = 64  # values that are simply sorted
 
 
-class Distribution(NamedTuple):
+class Distribution(Record):
     """Values in rising order, each with how many values come up to and including it."""
 
     values: tuple[float, ...]
@@ -52,7 +52,7 @@ class Distribution(NamedTuple):
         return self.values[bisect_right(self.up_to, rank)]
 
 
-class Progression(NamedTuple):
+class Progression(Record):
     """`steps` values, each `growth` (at least 0) above the one before, and each `weight` times."""
 
     first: float
@@ -78,7 +78,7 @@ class Progression(NamedTuple):
         return min(floor((value - self.first) / self.growth) + 1, self.steps)
 
 
-class Progressions(NamedTuple):
+class Progressions(Record):
     """Values given as progressions: what is known of them costs their number, not their length."""
 
     parts: tuple[Progression, ...]

@@ -12,10 +12,11 @@ from bisect import bisect_left, insort
 from collections.abc import Iterator
 from itertools import pairwise
 from math import inf
-from typing import NamedTuple
+
+from scheduler_reader.record import Record
 
 
-class Held(NamedTuple):
+class Held(Record):
     """How many blocks of its prefix a waiting request finds, and how many of them others hold."""
 
     blocks: int

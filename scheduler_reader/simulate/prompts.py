@@ -8,14 +8,13 @@ more afterwards (or all of them together fit), so what is short is the share of 
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
+from scheduler_reader.record import Record
 from scheduler_reader.simulate.behaviour import Behaviour
 from scheduler_reader.simulate.config import EngineConfig
 from scheduler_reader.simulate.waiting import Rank
 
 
-class Arrived(NamedTuple):
+class Arrived(Record):
     """A request by its place in the records."""
 
     place: int
@@ -24,7 +23,7 @@ class Arrived(NamedTuple):
     rank: Rank
 
 
-class Prompt(NamedTuple):
+class Prompt(Record):
     """A request whose prompt is being computed: tokens that are, and blocks held."""
 
     request: Arrived

@@ -9,8 +9,8 @@ groups and paced prefill, where a step's batch is not simply all that run; for p
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
 
+from scheduler_reader.record import Record
 from scheduler_reader.simulate.admission import Admission
 from scheduler_reader.simulate.batch import Batch, Share
 from scheduler_reader.simulate.config import EngineConfig
@@ -18,7 +18,7 @@ from scheduler_reader.simulate.kv_manager import KVManager
 from scheduler_reader.simulate.request import Request, Status
 
 
-class Quiet(NamedTuple):
+class Quiet(Record):
     """So many steps, but only up to the next arrival where `ends_at_arrival`."""
 
     steps: int

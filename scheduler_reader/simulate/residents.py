@@ -8,8 +8,7 @@ found on the free list.
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
+from scheduler_reader.record import Record
 from scheduler_reader.simulate.behaviour import Behaviour
 from scheduler_reader.simulate.blocks import Blocks, Found
 from scheduler_reader.simulate.cohort import Cohort, Ending
@@ -19,7 +18,7 @@ from scheduler_reader.simulate.prompts import Arrived, Prompt, Prompts
 from scheduler_reader.simulate.step_log import Lives
 
 
-class FirstChunk(NamedTuple):
+class FirstChunk(Record):
     """What a request finds when it is admitted, in tokens too, and the tokens to compute."""
 
     found: Found
@@ -27,7 +26,7 @@ class FirstChunk(NamedTuple):
     tokens: int
 
 
-class Running(NamedTuple):
+class Running(Record):
     """The next chunks of the prompts that have begun, with their tokens, and who gave way, the first
     one first.
     """

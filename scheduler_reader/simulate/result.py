@@ -9,12 +9,13 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Iterator, Sequence
 from math import inf
-from typing import Literal, NamedTuple, overload
+from typing import Literal, overload
 
+from scheduler_reader.record import Record
 from scheduler_reader.simulate.percentiles import Progression, Progressions
 
 
-class Gaps(NamedTuple):
+class Gaps(Record):
     """`count` gaps between output tokens of `seconds` each."""
 
     seconds: float
@@ -80,7 +81,7 @@ class OwnGaps(Sequence[Gaps]):
         return tuple(self)[index]
 
 
-class RequestRecord(NamedTuple):
+class RequestRecord(Record):
     """The life of one request in simulated seconds; None: it did not get that far."""
 
     number: int
@@ -95,7 +96,7 @@ class RequestRecord(NamedTuple):
     gaps: Sequence[Gaps] = ()
 
 
-class Phase(NamedTuple):
+class Phase(Record):
     """A stretch of a request's life, for the timeline."""
 
     number: int
@@ -105,7 +106,7 @@ class Phase(NamedTuple):
     tokens: int
 
 
-class Sample(NamedTuple):
+class Sample(Record):
     """Queue and memory from `time_s` until the next sample."""
 
     time_s: float
@@ -114,7 +115,7 @@ class Sample(NamedTuple):
     used_blocks: int
 
 
-class SimulationResult(NamedTuple):
+class SimulationResult(Record):
     """A whole run.  `phases` and `samples` are empty when they were not asked for.
 
     `token_gaps` are the gaps of all requests together, where the run kept them by step.

@@ -10,8 +10,8 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Sequence
-from typing import NamedTuple
 
+from scheduler_reader.record import Record
 from scheduler_reader.simulate.admission import Admission
 from scheduler_reader.simulate.batch import Batch, Share
 from scheduler_reader.simulate.config import EngineConfig, Overlap
@@ -21,7 +21,7 @@ from scheduler_reader.simulate.request import Request, Status
 Group = list[Request]
 
 
-class Rotation(NamedTuple):
+class Rotation(Record):
     """Groups in the order of their turns, and how many rounds they may make, but only up to the
     next arrival where `ends_at_arrival`.
     """
@@ -31,7 +31,7 @@ class Rotation(NamedTuple):
     ends_at_arrival: bool
 
 
-class Clock(NamedTuple):
+class Clock(Record):
     """The time, when the last step is done, and when each of those in flight is."""
 
     now_s: float
@@ -39,7 +39,7 @@ class Clock(NamedTuple):
     done_s: tuple[float, ...]
 
 
-class Timed(NamedTuple):
+class Timed(Record):
     """Rounds with their times: of each group, when it gets the tokens of steps that are done."""
 
     rounds: int

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from math import inf
-from typing import NamedTuple
 
 from scheduler_reader.knowledge.versions import Release
 from scheduler_reader.performance.step import StepModel
+from scheduler_reader.record import Record
 from scheduler_reader.simulate.arrivals import Source
 from scheduler_reader.simulate.config import EngineConfig
 from scheduler_reader.simulate.drafts import InUnits, counted
@@ -19,7 +19,7 @@ from scheduler_reader.simulate.stepwise import run_stepwise
 from scheduler_reader.simulate.traffic import source
 
 
-class Runnable(NamedTuple):
+class Runnable(Record):
     """What a run takes, in the units of its step model (`drafts`)."""
 
     config: EngineConfig

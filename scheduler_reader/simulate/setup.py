@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import fields
-from typing import Any, NamedTuple
+from typing import Any
 
 from scheduler_reader.capacity.plan import CapacityPlan
 from scheduler_reader.knowledge.versions import Release
 from scheduler_reader.performance.build import build_step_model
 from scheduler_reader.performance.settings import optional, parallelism
 from scheduler_reader.performance.step import StepModel
+from scheduler_reader.record import Record
 from scheduler_reader.resolve.engine import ResolvedEngine
 from scheduler_reader.simulate.behaviour import oldest_simulated
 from scheduler_reader.simulate.config import EngineConfig
@@ -20,7 +21,7 @@ _ARGUMENTS = {"policy": "scheduling_policy"}  # settings that the engine calls o
 _NOT_ARGUMENTS = ("num_gpu_blocks", "sliding_window", "num_speculative_tokens")
 
 
-class Setup(NamedTuple):
+class Setup(Record):
     """One data-parallel replica, and the part of the workload that it gets."""
 
     config: EngineConfig

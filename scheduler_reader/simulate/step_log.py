@@ -13,8 +13,9 @@ from bisect import bisect_right
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import accumulate, chain
-from typing import NamedTuple, overload
+from typing import overload
 
+from scheduler_reader.record import Record
 from scheduler_reader.simulate.percentiles import Progression, Progressions
 from scheduler_reader.simulate.result import OwnGaps, RequestRecord
 
@@ -98,7 +99,7 @@ class StepLog:
         return (self._first[following] if following < len(self._first) else self._end) - 1
 
 
-class Pause(NamedTuple):
+class Pause(Record):
     """A part of a life, ended by a preemption: the steps of its first and its last token."""
 
     first: int

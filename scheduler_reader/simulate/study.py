@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import NamedTuple
 
+from scheduler_reader.record import Record
 from scheduler_reader.simulate.arrivals import Source
 from scheduler_reader.simulate.behaviour import behaviour_of
 from scheduler_reader.simulate.comparison import sentences
@@ -24,7 +24,7 @@ OVERLOAD = 0.05  # share of the offered rate by which the queue must grow to be 
 NOTICEABLE = 0.02  # difference of hit rates that is worth a note
 
 
-class Study(NamedTuple):
+class Study(Record):
     """The runs of a setup, in the order of the modes.  `is_interrupted`: the last one was cut short."""
 
     setup: Setup

@@ -13,9 +13,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import chain
 from math import fsum, inf
-from typing import NamedTuple
 
 from scheduler_reader.performance.step import StepModel
+from scheduler_reader.record import Record
 from scheduler_reader.simulate.arrivals import Arrival, Source
 from scheduler_reader.simulate.config import EngineConfig
 from scheduler_reader.simulate.result import (
@@ -29,7 +29,7 @@ from scheduler_reader.simulate.result import (
 STRETCH = 16  # decode steps that are timed as one: attention grows by some ten tokens meanwhile
 
 
-class WindowedRun(NamedTuple):
+class WindowedRun(Record):
     """A run in windows.  Seconds of prefill and decode; tokens are positions that steps computed."""
 
     result: SimulationResult
@@ -113,7 +113,7 @@ def _next_window(
     return window
 
 
-class _Window(NamedTuple):
+class _Window(Record):
     requests: Sequence[Arrival]
     reserves: int | None
 

@@ -11,14 +11,15 @@ import json
 from collections.abc import Iterator, Mapping
 from math import isfinite
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from scheduler_reader.errors import InputError
+from scheduler_reader.record import Record
 from scheduler_reader.traces.layouts import HASH_IDS, Layout, expected_columns, layout_of
 from scheduler_reader.traces.prefixes import HashChains
 
 
-class TraceRow(NamedTuple):
+class TraceRow(Record):
     """One request.  `time_s` counts from the first row; None: the trace has no times."""
 
     time_s: float | None

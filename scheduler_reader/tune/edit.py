@@ -7,7 +7,7 @@ every other engine of the file as before; so a guess about a form can fail, but 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 from scheduler_reader.errors import InputError
 from scheduler_reader.knowledge.flags import FlagTable, flag_table
@@ -16,6 +16,7 @@ from scheduler_reader.parse import parse_text
 from scheduler_reader.parse.arguments import read_arguments
 from scheduler_reader.parse.changed_arguments import argument_of, negative, with_arguments
 from scheduler_reader.parse.source import ParsedEngine
+from scheduler_reader.record import Record
 from scheduler_reader.tune.insert import appended_words, inserted_option, inserted_words
 from scheduler_reader.upgrade.text_edit import (
     NotEditable,
@@ -34,14 +35,14 @@ NOT_PLAIN = "its value is not plain text in the file; change it where it comes f
 NO_PLACE = "the file has no place for it that can be edited safely; change it by hand"
 
 
-class Edited(NamedTuple):
+class Edited(Record):
     """The new text, and what could not be changed in it: the settings and the reason."""
 
     text: str
     left: tuple[tuple[Mapping[str, Any], str], ...]
 
 
-class _Wish(NamedTuple):
+class _Wish(Record):
     """One argument to set, as a release takes it, or to take out (None)."""
 
     name: str

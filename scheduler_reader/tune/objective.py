@@ -9,9 +9,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from enum import StrEnum
 from math import log, sqrt
-from typing import NamedTuple, TypeAlias
+from typing import TypeAlias
 
 from scheduler_reader.diagnosis.objective import NOTHING, Gain
+from scheduler_reader.record import Record
 
 Figures: TypeAlias = Mapping[str, float | None]
 
@@ -28,7 +29,7 @@ class Aim(StrEnum):
     latency = "latency"
 
 
-class Objective(NamedTuple):
+class Objective(Record):
     """`least_per_s`: output tokens a second that are not given up for a shorter tail."""
 
     aim: Aim

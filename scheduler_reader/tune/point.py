@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from scheduler_reader.capacity import plan_capacity
 from scheduler_reader.capacity.plan import CapacityPlan
@@ -17,6 +17,7 @@ from scheduler_reader.parse.source import ParsedEngine
 from scheduler_reader.performance import operating_estimate
 from scheduler_reader.performance.estimate import PerformanceEstimate
 from scheduler_reader.pipeline import Request, predicted
+from scheduler_reader.record import Record
 from scheduler_reader.resolve import resolve
 from scheduler_reader.resolve.engine import ResolvedEngine
 from scheduler_reader.rule_engine import Facts, Sources, evaluate, rules_for
@@ -25,7 +26,7 @@ from scheduler_reader.value import Unknown, Value
 from scheduler_reader.workload import DEFAULT_WORKLOAD, Workload
 
 
-class Case(NamedTuple):
+class Case(Record):
     """One engine and what is asked of it: what every point of a search has in common."""
 
     parsed: ParsedEngine
@@ -37,14 +38,14 @@ class Case(NamedTuple):
         return self.request.workload or DEFAULT_WORKLOAD
 
 
-class Wanted(NamedTuple):
+class Wanted(Record):
     """A point to evaluate: at once in closed form, or (`is_final`) as `diagnose` would."""
 
     changes: tuple[tuple[str, Any], ...]
     is_final: bool = False
 
 
-class Point(NamedTuple):
+class Point(Record):
     """What an engine with some changes gets; `figures` is empty where it does not start.
 
     `refused` says why: rule codes, or that it does not (surely) fit, or what is not known.

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 from scheduler_reader.parse import parse_text
+from scheduler_reader.record import Record
 from scheduler_reader.resolve.engine import ResolvedEngine
 from scheduler_reader.rule_engine.finding import Finding
 from scheduler_reader.tune.edit import edited
 from scheduler_reader.upgrade.rewrite import Rewrite, rewrite_option
 
 
-class Edit(NamedTuple):
+class Edit(Record):
     """One replacement in a file.  Lines and columns count from 1; the end is not part of it.
 
     `description` is there where the finding's own proposal does not say what is done.

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any
 
 from scheduler_reader.diagnosis.objective import Gain
+from scheduler_reader.record import Record
 from scheduler_reader.resolve.engine import ResolvedEngine
 from scheduler_reader.tune.objective import Objective
 from scheduler_reader.tune.point import Case, Point
 
 
-class Step(NamedTuple):
+class Step(Record):
     """One change on top of the ones before; `gain` None: only with it does the engine start."""
 
     order: int
@@ -24,7 +25,7 @@ class Step(NamedTuple):
     after: Point
 
 
-class Held(NamedTuple):
+class Held(Record):
     """A change that was not made without leave, and what it would do on top of all others.
 
     `gain` None: only with it would the engine start.
@@ -37,7 +38,7 @@ class Held(NamedTuple):
     after: Point
 
 
-class Spot(NamedTuple):
+class Spot(Record):
     """A place on the front."""
 
     set: Mapping[str, Any]
@@ -46,7 +47,7 @@ class Spot(NamedTuple):
     is_proposed: bool
 
 
-class Tried(NamedTuple):
+class Tried(Record):
     """How far the search went.  `refused`: reason → how many combinations."""
 
     values: Mapping[str, tuple[Any, ...]]  # axis → the values tried

@@ -16,8 +16,9 @@ from __future__ import annotations
 
 from collections.abc import Generator, Iterable, Mapping
 from itertools import product
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, TypeAlias
 
+from scheduler_reader.record import Record
 from scheduler_reader.tune.objective import Objective
 from scheduler_reader.tune.pareto import front, thinned
 from scheduler_reader.tune.point import Point, Wanted
@@ -33,7 +34,7 @@ FINALISTS = 8  # by objective, and as many of the front
 PASSES = 4
 
 
-class Space(NamedTuple):
+class Space(Record):
     """The axes that may be moved, and the points that are known of it."""
 
     axes: tuple[Axis, ...]

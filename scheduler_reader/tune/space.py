@@ -7,12 +7,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from math import log
-from typing import Any, NamedTuple
+from typing import Any
 
 from scheduler_reader.capacity.inputs import read_inputs
 from scheduler_reader.capacity.plan import CapacityPlan
 from scheduler_reader.capacity.remedies import FP8_CAPABILITY, highest_utilization
 from scheduler_reader.knowledge.flags import flag_table
+from scheduler_reader.record import Record
 from scheduler_reader.resolve.engine import ResolvedEngine
 from scheduler_reader.value import Known, Unknown
 from scheduler_reader.workload import Workload
@@ -26,7 +27,7 @@ DRAFT_TOKENS = (1, 2, 3, 4, 5, 7)
 DRAFTS = "speculative_config.num_speculative_tokens"
 
 
-class Axis(NamedTuple):
+class Axis(Record):
     """One decision: the other values that it can take, the mildest change first.
 
     An option is the settings it needs.      `needs_leave` names the setting where a change alters answers, or what requests are accepted.

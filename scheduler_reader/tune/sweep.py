@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Generator, Iterator, Sequence
-from typing import NamedTuple, TypeAlias
+from typing import TypeAlias
 
+from scheduler_reader.record import Record
 from scheduler_reader.tune.point import Case, Point, Wanted, find_point
 from scheduler_reader.tune.result import Tuned
 from scheduler_reader.tune.store import Store, case_digest, point_key
@@ -14,7 +15,7 @@ Task: TypeAlias = tuple[Case, Wanted]
 Evaluate: TypeAlias = Callable[[Sequence[Task]], Iterator[tuple[int, Point]]]
 
 
-class _Running(NamedTuple):
+class _Running(Record):
     """A search that waits for the points of its round."""
 
     number: int

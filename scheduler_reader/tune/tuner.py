@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Generator, Sequence
 from itertools import pairwise
-from typing import Any, NamedTuple
+from typing import Any
 
 from scheduler_reader.capacity import plan_capacity
 from scheduler_reader.diagnosis.objective import WORTH_NAMING
 from scheduler_reader.knowledge.metrics import metric_name
 from scheduler_reader.parse.source import ParsedEngine
 from scheduler_reader.pipeline import Request
+from scheduler_reader.record import Record
 from scheduler_reader.resolve import resolve
 from scheduler_reader.resolve.engine import ResolvedEngine
 from scheduler_reader.tune.objective import KEPT, Aim, Figures, Objective
@@ -26,7 +27,7 @@ from scheduler_reader.tune.words import HELD_BACK, reason
 MOST_SPOTS = 12  # of the front
 
 
-class Wishes(NamedTuple):
+class Wishes(Record):
     """What the user states about the search.  `aim` None: goodput under an SLO, else throughput."""
 
     aim: Aim | None = None

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, NamedTuple
+from typing import Any
 
 from scheduler_reader.diagnosis.candidates import (
     CHUNKED_PREFILL,
@@ -15,11 +15,12 @@ from scheduler_reader.diagnosis.candidates import (
     OVERLAP,
     SMALLER_BUDGET,
 )
+from scheduler_reader.record import Record
 from scheduler_reader.resolve.engine import ResolvedEngine
 from scheduler_reader.tune.space import DRAFTS, current_value
 
 
-class Reason(NamedTuple):
+class Reason(Record):
     """`watch` is a metric of `metric_names.yaml`."""
 
     because: str

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from typing import NamedTuple
 
 import yaml
 
@@ -26,6 +25,7 @@ from scheduler_reader.parse.yaml_arguments import (
     words,
 )
 from scheduler_reader.parse.yaml_nodes import child, items, place, value_of
+from scheduler_reader.record import Record
 
 ROLES = ("decode", "prefill")
 WRITTEN_BY_CHART = frozenset({"vllmServe", "imageDefault"})
@@ -36,7 +36,7 @@ PARALLEL = {"tensor": "--tensor-parallel-size", "data": "--data-parallel-size"}
 LOCAL = {"dataLocal": "--data-parallel-size-local"}
 
 
-class Role(NamedTuple):
+class Role(Record):
     """`decode` or `prefill`, and its values."""
 
     name: str

@@ -7,7 +7,6 @@ a file of its own; RayLLM's older `engine_config` has the same arguments.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import NamedTuple
 
 import yaml
 
@@ -18,13 +17,14 @@ from scheduler_reader.parse.input_file import InputFile
 from scheduler_reader.parse.source import ConfigEntry, ParsedEngine, ParsedFile, Problem, Word
 from scheduler_reader.parse.yaml_arguments import environment, keywords, plain_text, word
 from scheduler_reader.parse.yaml_nodes import child, compose, entries, items, place
+from scheduler_reader.record import Record
 from scheduler_reader.value import Known, Value
 
 FORM = "ray"
 MARKS = ("engine_kwargs", "llm_configs", "serveConfigV2", "model_loading_config")
 
 
-class _Around(NamedTuple):
+class _Around(Record):
     """What the parts around an LLM config give to its engine."""
 
     env: dict[str, Value[str]]

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
+from scheduler_reader.record import Record
 from scheduler_reader.simulate.study import Study
 
 
-class Simulated(NamedTuple):
+class Simulated(Record):
     """What was run, on which engine, and what was assumed for it.
 
     `study` is None where nothing could be simulated, for the `reason`.

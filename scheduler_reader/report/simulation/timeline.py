@@ -7,8 +7,8 @@ chunk is not lost between decodes; else what took longest.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import NamedTuple
 
+from scheduler_reader.record import Record
 from scheduler_reader.report.terminal.blocks import Span
 from scheduler_reader.simulate.result import Phase, SimulationResult
 
@@ -17,7 +17,7 @@ RARE_FIRST = ("preempted", "prefill")  # shown even when short
 STYLES = {"waiting": "dim", "prefill": "warning", "decode": "good", "preempted": "error"}
 
 
-class Glyphs(NamedTuple):
+class Glyphs(Record):
     """How the kinds of time are drawn, and levels from nothing to full."""
 
     waiting: str

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from functools import cache
-from typing import Any, NamedTuple
+from typing import Any
 
 from scheduler_reader import __version__
 from scheduler_reader.assessment import Assessment
@@ -17,13 +17,14 @@ from scheduler_reader.claims.claim import claim_names
 from scheduler_reader.data import documents
 from scheduler_reader.diagnosis.next_steps import with_metrics
 from scheduler_reader.knowledge.versions import Release, releases
+from scheduler_reader.record import Record
 from scheduler_reader.report.skill import tables
 
 SINGLE_FILE = "skill-vllm-scheduler-reader.md"
 TITLE = "# vLLM scheduler reader"
 
 
-class Section(NamedTuple):
+class Section(Record):
     """A part of the skill; one with a `file` stands in `references/` of the folder."""
 
     title: str

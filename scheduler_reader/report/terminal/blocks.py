@@ -7,12 +7,14 @@ text and the name of its style.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from typing import NamedTuple, TypeAlias
+from typing import TypeAlias
+
+from scheduler_reader.record import Record
 
 Span: TypeAlias = tuple[str, str]
 
 
-class Paragraph(NamedTuple):
+class Paragraph(Record):
     """Wrapped text: the first line starts at `indent`, the others at `indent + hang`."""
 
     spans: tuple[Span, ...]
@@ -20,7 +22,7 @@ class Paragraph(NamedTuple):
     hang: int = 0
 
 
-class Columns(NamedTuple):
+class Columns(Record):
     """Rows of cells in aligned columns; the last column wraps.  `align` has `l` or `r` a column."""
 
     rows: tuple[tuple[Span, ...], ...]
@@ -29,7 +31,7 @@ class Columns(NamedTuple):
     gap: int = 2
 
 
-class Segment(NamedTuple):
+class Segment(Record):
     """A part of a bar: its size in any unit, its name and amount in words, how it is drawn."""
 
     size: float
@@ -39,7 +41,7 @@ class Segment(NamedTuple):
     style: str
 
 
-class Bar(NamedTuple):
+class Bar(Record):
     """Segments drawn to scale over the whole width, a `|` where the size `mark` is reached, and a
     legend.
     """

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from scheduler_reader.privacy import mask, printable
+from scheduler_reader.record import Record
 from scheduler_reader.report.terminal.blocks import Bar, Block, Columns, Paragraph, Segment, Span
 
 if TYPE_CHECKING:
@@ -56,7 +57,7 @@ _ASCII = str.maketrans(
 )
 
 
-class Layout(NamedTuple):
+class Layout(Record):
     """How one console takes text, and the secrets that must not appear on it."""
 
     console: Console
