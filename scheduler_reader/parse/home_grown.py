@@ -12,8 +12,10 @@ from collections.abc import Iterator
 
 import yaml
 
+from scheduler_reader.knowledge.flags import any_release_table
 from scheduler_reader.parse.argument_names import argument_named
 from scheduler_reader.parse.container import Container
+from scheduler_reader.parse.convert import takes_json
 from scheduler_reader.parse.embedded import embedded
 from scheduler_reader.parse.image_version import known_release, release_of_image
 from scheduler_reader.parse.input_file import InputFile
@@ -164,10 +166,19 @@ def _is_container(node: yaml.Node) -> bool:
 
 
 def _is_argument_map(node: yaml.Node) -> bool:
-    keys = [entry.key for entry in entries(node)]
-    known = [name for name in map(argument_named, keys) if name is not None]
+    found = list(entries(node))
+    known = [name for entry in found if (name := _argument(entry)) is not None]
     telling = [name for name in known if "_" in name]
-    return len(telling) >= 2 and 5 * len(known) >= 3 * len(keys)
+    return len(telling) >= 2 and 5 * len(known) >= 3 * len(found)
+
+
+def _argument(entry: Entry) -> str | None:
+    """The argument that an entry sets: a map is the value of those that take JSON only."""
+    name = argument_named(entry.key)
+    flag = any_release_table().argument(name) if name else None
+    if isinstance(entry.node, yaml.MappingNode) and not (flag and takes_json(flag)):
+        return None
+    return name
 
 
 def _from_arguments(node: yaml.Node, file: InputFile, form: str, scope: _Scope) -> ParsedEngine:

@@ -163,9 +163,17 @@ class _Reader:
                     self._nested(script, word, depth)
 
     def _eval(self, script: ShellScript, words: tuple[Word, ...], depth: int) -> None:
-        """Read the words of `eval` as shell text again; what is unknown in them stays so."""
+        """Read the words of `eval` as shell text again; what is unknown in them stays so.
+
+        A word that is a text of its own has its references in it, which are looked up again.
+        """
         hidden = Placeholders(IN_EVAL)
-        line = " ".join(hidden.hide((Piece(word.text, word.unknown),)) for word in words[1:])
+        line = " ".join(
+            word.text
+            if any(map(str.isspace, word.text))
+            else hidden.hide((Piece(word.text, word.unknown),))
+            for word in words[1:]
+        )
         before = len(self.found)
         self._nested(script, Word(line, words[-1].origin), depth)
         self.found[before:] = [(hidden.engine(engine), own) for engine, own in self.found[before:]]

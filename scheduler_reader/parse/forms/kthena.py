@@ -6,43 +6,43 @@ is printed as an option, a value that is no empty text after it.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
 import yaml
 
 from scheduler_reader.parse.image_version import known_release, release_of_image
 from scheduler_reader.parse.input_file import InputFile
-from scheduler_reader.parse.kubernetes_objects import KubernetesObject, kinds_in, read_objects
+from scheduler_reader.parse.kubernetes_objects import KubernetesObject, kinds_in
+from scheduler_reader.parse.manifests import read_manifest
 from scheduler_reader.parse.pod_deployment import pod_deployment
 from scheduler_reader.parse.quantity import whole_number
-from scheduler_reader.parse.source import ParsedEngine, ParsedFile, Problem, Word
+from scheduler_reader.parse.source import ParsedEngine, ParsedFile, Word
 from scheduler_reader.parse.yaml_arguments import environment, option, plain_text, text_word
 from scheduler_reader.parse.yaml_nodes import child, entries, items, place
 
 FORM = "kthena"
 GROUP = "workload.serving.volcano.sh"
 KIND = "ModelBooster"
+OBJECT = re.compile(rf"^[\"']?kind[\"']?\s*:\s*[\"']?{KIND}\b", re.MULTILINE)
 BACKENDS = frozenset({"vLLM", "vLLMDisaggregated"})
 HUB = "hf://"
 RAY = ("--distributed-executor-backend", "ray")  # where a worker has several pods
 
 
 def matches(file: InputFile) -> bool:
-    """Whether the text names a ModelBooster."""
-    return GROUP + "/" in file.text and KIND in kinds_in(file)
+    """Whether the text has a ModelBooster; a ModelServing that it owns only names it."""
+    return GROUP in file.text and KIND in kinds_in(file) and OBJECT.search(file.text) is not None
 
 
 def read(file: InputFile) -> ParsedFile:
-    """One engine for each worker of a vLLM backend."""
-    objects, problems = read_objects(file)
-    found = [item for item in objects if item.group == GROUP and item.kind == KIND]
-    engines = [engine for booster in found for engine in _engines(booster, file)]
-    if not engines and not problems:
-        problems.append(Problem("no backend in it is vLLM's", file.origin(1)))
-    return ParsedFile(file.path, FORM, tuple(engines), tuple(problems))
+    """One engine for each worker of a vLLM backend, and those of other objects of the file."""
+    return read_manifest(file, FORM, {KIND: lambda booster, _: _engines(booster, file)})
 
 
 def _engines(booster: KubernetesObject, file: InputFile) -> Iterator[ParsedEngine]:
+    if booster.group != GROUP:
+        return
     spec = child(booster.node, "spec")
     backends = [child(spec, "backend"), *items(child(spec, "backends"))]
     for backend in filter(None, backends):

@@ -22,3 +22,6 @@ done < options.txt
 vllm serve --block-size 32 "${LINES[@]}"
 vllm serve "${OPTIONS[@]}" org/chat-9b
 eval "vllm serve org/chat-10b --max-num-seqs 4"
+eval "exec vllm serve org/chat-11b \
+  --served-model-name chat \
+  ${MORE} --port 8001"
