@@ -39,7 +39,7 @@ def _one_request(found: Outlook, pool: Pool) -> str:
 
 def _no_room(inputs: CapacityInputs, worst: StageBudget) -> str:
     """Words for a budget that weights and working memory exceed."""
-    short = -worst.kv_cache.best / GIB
+    short = abs(worst.kv_cache.best) / GIB
     budget = f"{worst.budget / GIB:.1f} GiB ({inputs.utilization:g} of {inputs.gpu.memory_gib:.1f})"
     if worst.weights >= worst.budget:
         return (
@@ -52,5 +52,5 @@ def _no_room(inputs: CapacityInputs, worst: StageBudget) -> str:
     beside = f", other processes' {others / GIB:.1f} GiB" if others else ""
     return (
         f"no memory is left for KV blocks: weights {worst.weights / GIB:.1f} GiB{beside} and working "
-        f"memory {working / GIB:.1f} GiB exceed the budget of {budget} by {max(short, 0):.1f} GiB"
+        f"memory {working / GIB:.1f} GiB exceed the budget of {budget} by {short:.1f} GiB"
     )

@@ -53,12 +53,21 @@ def test_attention_counts_where_it_is_wider_than_the_mlp(ranks: int, heads: int)
     narrow = replace(LLAMA_8B, intermediate_size=64)
     found = layer_bytes_per_token(inputs_of(narrow, tensor_parallel=ranks))
     assert found == (3 * 4096 + 2 * heads * 128) * 2
+    as_many = replace(narrow, kv_heads=32)
+    wide = layer_bytes_per_token(inputs_of(as_many))
+    assert wide == (3 * 4096 + 2 * (32 + 32) * 128) * 2
 
 
 def test_wide_experts_without_a_shared_one() -> None:
     """Gate and up of 3,072 together are wider than the hidden state of 4,096."""
     wide = replace(MIXTURE, moe_intermediate_size=3072, shared_expert_intermediate_size=None)
     assert layer_bytes_per_token(inputs_of(wide)) == (3 * 4096 + 8 * 3 * 3072) * 2
+
+
+def test_two_ranks_that_gather_their_tokens_hold_them_and_their_results() -> None:
+    routed = 2 * 8 * (4096 + 1536) + 2 * 2 * 4096
+    found = layer_bytes_per_token(inputs_of(MIXTURE, gathered_ranks=2))
+    assert found == (3 * 4096 + routed + 3 * 2048) * 2
 
 
 def test_the_run_peaks_in_a_layer_where_little_is_sampled() -> None:
@@ -79,6 +88,7 @@ def test_the_run_peaks_in_a_layer_where_little_is_sampled() -> None:
     ("settings", "sequences", "each"),
     [
         ({"release": "0.18.0"}, 8, 14),
+        ({"release": "0.18.0"}, 3, 50),
         ({"release": "0.18.0"}, 7, 50),  # up to seven rows take the path with larger temporaries
         ({"release": "0.10.0"}, 256, 38),
         ({"release": "0.10.0", "runs_image": True}, 256, 14),  # which has FlashInfer

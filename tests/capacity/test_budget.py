@@ -49,6 +49,17 @@ def test_what_others_hold_is_paid_by_the_budget_until_0_9_0(release: str, paid_g
     assert found.non_torch == pytest.approx(alone.non_torch, abs=0.1, rel=0)
 
 
+def test_deviations_of_fitted_terms_add_up_as_squares() -> None:
+    (found,) = budgets(release="0.20.0")
+    terms_ = (found.activation, found.graphs, found.non_torch)
+    lower, upper = (
+        sum((term.best - end) ** 2 for term, end in zip(terms_, ends, strict=True)) ** 0.5
+        for ends in ([term.low for term in terms_], [term.high for term in terms_])
+    )
+    assert found.kv_cache.high - found.kv_cache.best == pytest.approx(lower)
+    assert found.kv_cache.best - found.kv_cache.low == pytest.approx(upper)
+
+
 def test_the_tightest_stage_has_the_least_for_each_of_its_layers() -> None:
     """11 bytes for five layers are less than 8 for two of them."""
     (whole,) = budgets()

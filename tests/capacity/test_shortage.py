@@ -64,6 +64,12 @@ def test_weights_that_exceed_the_budget_are_named_with_it() -> None:
         "does not start: weights alone need 131.4 GiB a GPU and the budget is 71.3 GiB (0.9 of "
         "79.2): 60.2 GiB short"
     )
+    assert "31.7 GiB (0.4 of 79.2): 99.8 GiB short" in explain(look(LLAMA_70B, utilization=0.4))
+
+
+def test_what_others_hold_is_named_where_the_budget_pays_for_it() -> None:
+    found = look(LLAMA_70B_FP8, utilization=0.87, release="0.8.5", used_bytes=2.6 * GIB)
+    assert "weights 67.7 GiB, other processes' 2.6 GiB and working memory" in explain(found)
 
 
 @pytest.mark.parametrize("memory", [0, 1])
