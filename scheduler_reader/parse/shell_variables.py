@@ -168,28 +168,42 @@ def assignment(word: ShellWord) -> str | None:
 def possibly_longer(before: Items | None, afters: list[Items], reason: str) -> Items | None:
     """A variable to which branches may have added options: each addition is there, but unknown.
 
-    None when a branch did something else than adding options to the value before.
+    Where a branch puts other options in its place, all of them are unknown.  None when the value
+    is no options, or becomes something else.
     """
     kept = before or ()
-    is_array = before == () or len(kept) > 1 or any(len(after) > 1 for after in afters)
+    is_array = () in (before, *afters) or any(len(items) > 1 for items in (kept, *afters))
     additions: list[str] = []
+    is_kept = True
     for after in afters:
-        if not is_array:
-            pieces, old = (after[0] if after else ()), (kept[0] if kept else ())
-            if pieces[: len(old)] != old:
-                return None
-            added = "".join(piece.text for piece in pieces[len(old) :]).split()
-        elif after[: len(kept)] == kept:
-            added = ["".join(piece.text for piece in text) for text in after[len(kept) :]]
-        else:
-            return None
+        added = _added(kept, after, is_array)
+        if added is None:
+            is_kept, added = False, _texts(after, is_array)
         if added and not added[0].startswith(("-", "$")):
             return None
         additions += added
+    if not is_kept:
+        replaced = _texts(kept, is_array)
+        if not replaced or not replaced[0].startswith("-"):
+            return None
+        kept, additions = (), [*replaced, *additions]
     if is_array:
         return (*kept, *((Piece(text, reason),) for text in additions))
     spaced = [part for text in additions for part in (Piece(" "), Piece(text, reason))]
-    return ((*(kept[0] if kept else ()), *spaced),)
+    return ((*kept[0], *spaced) if kept and kept[0] else tuple(spaced[1:]),)
+
+
+def _added(kept: Items, after: Items, is_array: bool) -> list[str] | None:
+    """The words that a branch put behind the value before; None when it did not keep that."""
+    if is_array:
+        return _texts(after[len(kept) :], is_array) if after[: len(kept)] == kept else None
+    pieces, old = (after[0] if after else ()), (kept[0] if kept else ())
+    return _texts((pieces[len(old) :],), is_array) if pieces[: len(old)] == old else None
+
+
+def _texts(items: Items, is_array: bool) -> list[str]:
+    texts = ["".join(piece.text for piece in text) for text in items]
+    return texts if is_array else " ".join(texts).split()
 
 
 def as_value(items: Items, place: Origin) -> Value[str]:

@@ -52,7 +52,10 @@ def _engines(recipe: yaml.Node, file: InputFile) -> Iterator[ParsedEngine]:
         arguments = [*base, *words(child(variant, "extra_args"), file)]
         for entry in entries(variant):
             if entry.key == "tp":
-                arguments += option("tensor-parallel-size", entry, file)
+                name_word, size = option("tensor-parallel-size", entry, file)
+                by_gpu = isinstance(entry.node, yaml.MappingNode)
+                reason = "the recipe gives it for each GPU" if by_gpu else size.unknown
+                arguments += [name_word, size._replace(unknown=reason)]
         yield ParsedEngine(
             FORM,
             place(variant, file),

@@ -25,3 +25,15 @@ eval "vllm serve org/chat-10b --max-num-seqs 4"
 eval "exec vllm serve org/chat-11b \
   --served-model-name chat \
   ${MORE} --port 8001"
+
+PARALLEL=(--tensor-parallel-size "$TP" --data-parallel-size 1)
+if [ "$DP_ATTENTION" = true ]; then
+  PARALLEL=(--tensor-parallel-size 1 --data-parallel-size "$TP")
+fi
+LENGTH="--max-model-len 4096"
+[ "$LONG" = 1 ] && LENGTH="--max-model-len 8192"
+if [ "$SHARED" = 1 ]; then MEMORY=(); else MEMORY=(--gpu-memory-utilization 0.9); fi
+if [ "$EAGER" = 1 ]; then MORE=(--enforce-eager); fi
+SEED=1
+[ "$RANDOM" = 1 ] && SEED=2
+vllm serve org/chat-12b "${PARALLEL[@]}" $LENGTH "${MEMORY[@]}" "${MORE[@]}" --seed "$SEED"
