@@ -5,7 +5,8 @@
     python tools/extract_flags.py vllm-0.34.0-….whl --write    # and extends the ranges
 
 The source is a wheel file or the folder it was unpacked into.  Nothing of it is imported.
-`flags.json` gets the options of `vllm serve`, `config_fields.json` the keys of its JSON options.
+`flags.json` gets the options of `vllm serve`, `config_fields.json` the keys of its JSON options,
+`architectures.json` the model architectures that it registers.
 """
 
 from __future__ import annotations
@@ -15,6 +16,12 @@ import json
 import sys
 from pathlib import Path
 
+from extractor.architectures import (
+    as_ranges,
+    read_architectures,
+    with_architectures,
+    write_architectures,
+)
 from extractor.config_fields import by_class, by_dotted_name, read_config_fields
 from extractor.options import read_options
 from extractor.ranges import changes, extended, neighbour, of_release, with_release, write
@@ -34,32 +41,37 @@ def main(arguments: list[str] | None = None) -> int:
     options = parser.parse_args(arguments)
     flags = json.loads((options.matrix / "flags.json").read_bytes())
     fields = json.loads((options.matrix / "config_fields.json").read_bytes())
+    models = json.loads((options.matrix / "architectures.json").read_bytes())
     try:
         tree = SourceTree(options.source)
         release = options.release or tree.release()
         if release is None:
             raise ExtractError(f"{options.source}: no release found in it; give --release")
         found = read_options(tree)
-        read = (found, by_dotted_name(read_config_fields(tree, found)))
+        keys = by_dotted_name(read_config_fields(tree, found))
+        registered = read_architectures(tree)
     except ExtractError as error:
         print(error, file=sys.stderr)
         return 3
     versions = flags["versions"]
-    stored = (flags["flags"], by_dotted_name(fields["classes"]))
+    named_fields = by_dotted_name(fields["classes"])
     compared = neighbour(versions, release)
-    for what, ranges, new in zip(("options", "keys of JSON options"), stored, read, strict=True):
+    for what, ranges, new in (
+        ("options", flags["flags"], found),
+        ("keys of JSON options", named_fields, keys),
+        ("architectures", as_ranges(models["architectures"]), registered),
+    ):
         lines = list(changes(of_release(ranges, versions, compared), new))
         print(f"vLLM {release}: {len(new)} {what}, {len(lines)} changes against {compared}")
         print("".join(f"{line}\n" for line in lines), end="")
     if options.write:
-        grown = [
-            extended(ranges, versions, release, new)
-            for ranges, new in zip(stored, read, strict=True)
-        ]
+        grown = extended(flags["flags"], versions, release, found)
         releases = {"versions": with_release(versions, release)}
-        write(flags | releases | {"flags": grown[0]}, options.matrix / "flags.json")
-        classes = {"classes": by_class(grown[1])}
-        write(fields | classes, options.matrix / "config_fields.json")
+        write(flags | releases | {"flags": grown}, options.matrix / "flags.json")
+        classes = by_class(extended(named_fields, versions, release, keys))
+        write(fields | {"classes": classes}, options.matrix / "config_fields.json")
+        added = with_architectures(models, versions, release, registered)
+        write_architectures(added, options.matrix / "architectures.json")
     return 0
 
 

@@ -23,30 +23,12 @@ def test_the_pages_of_rules_and_flags_have_no_commands() -> None:
     assert [page for page in pages if "```sh" in page.read_text(encoding="utf-8")] == []
 
 
-def test_what_is_not_run_has_one_of_a_few_reasons() -> None:
-    left_out = {
-        f"{page.relative_to(ROOT)}: {block.not_run}"
-        for page in PAGES
-        for block in blocks(page.read_text(encoding="utf-8"))
-        if block.not_run
-    }
-    assert left_out == {
-        "README.md: installs the package; the tests install the wheel",
-        "README.md: runs the tests",
-        "README.md: minutes each, in a checkout",
-        "docs/ci.md: needs docker",
-        "docs/ci.md: needs helm and kustomize",
-        "docs/hub.md: asks the Hugging Face hub",
-        "docs/new-release.md: downloads a release of vLLM",
-    }
-
-
 def test_a_page_says_what_a_block_is() -> None:
-    page = "<!-- exit 1 -->\n```sh\nfalse\n```\n\n```text\n```\n\n<!-- not run: a GPU -->\n<!-- x -->\n```sh\nsmi\n```\n"
-    fails, left_out = blocks(page)
-    assert (fails.commands, fails.exit_code, fails.not_run) == ("false\n", 1, None)
+    page = "<!-- exit 1 -->\n```sh\nfalse\n```\n\n```text\n```\n\n<!-- set up: a GPU -->\n<!-- x -->\n```sh\nsmi\n```\n"
+    fails, set_up = blocks(page)
+    assert (fails.commands, fails.exit_code, fails.set_up) == ("false\n", 1, None)
     assert fails.output == (6, 6)
-    assert (left_out.line, left_out.not_run, left_out.output) == (11, "a GPU", None)
+    assert (set_up.line, set_up.set_up, set_up.output) == (11, "a GPU", None)
     with pytest.raises(ValueError, match="line 1: a block of commands is ```sh"):
         blocks("```console\n$ true\n```\n")
 

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 from extract_flags import main
+from extractor.architectures import read_architectures
 from extractor.config_fields import read_config_fields
 from extractor.options import read_options
 from extractor.ranges import write
@@ -177,6 +178,14 @@ def test_keys_of_json_options(options: dict[str, dict[str, Any]]) -> None:
     }
 
 
+def test_an_architecture_has_the_last_table_that_names_it() -> None:
+    assert read_architectures(SourceTree(SMALL)) == {
+        "SmallForCausalLM": {"kind": "text_generation"},
+        "SmallModel": {"kind": "embedding"},
+        "TwofoldForCausalLM": {"kind": "embedding"},
+    }
+
+
 PORT = {"type": "int", "default": 8080, "group": "Frontend", "field": "FrontendArgs.port"}
 QUIET = {"type": "flag", "default": False}
 ONLY = {"from": "9.0.0", "to": "9.0.0"}
@@ -189,6 +198,9 @@ def test_a_new_release_is_one_command(tmp_path: Path, capsys: pytest.CaptureFixt
     write({"versions": ["9.0.0"], "flags": flags}, tmp_path / "flags.json")
     fields = {"CacheConfig": {"width": [ONLY | width]}}
     write({"classes": fields}, tmp_path / "config_fields.json")
+    known = {"kind": "text_generation", "versions": [["9.0.0", "9.0.0"]]}
+    architectures = {"OldForCausalLM": known, "SmallForCausalLM": known}
+    write({"meta": {}, "architectures": architectures}, tmp_path / "architectures.json")
     assert main([str(SMALL), "--matrix", str(tmp_path), "--write"]) == 0
     printed = capsys.readouterr().out.splitlines()
     assert printed[0] == "vLLM 9.1.0: 23 options, 23 changes against 9.0.0"
@@ -198,6 +210,13 @@ def test_a_new_release_is_one_command(tmp_path: Path, capsys: pytest.CaptureFixt
     after = json.loads((tmp_path / "flags.json").read_bytes())
     assert after["versions"] == ["9.0.0", "9.1.0"]
     assert after["flags"]["--gone"] == gone
+    assert "vLLM 9.1.0: 3 architectures, 3 changes against 9.0.0" in printed
+    assert json.loads((tmp_path / "architectures.json").read_bytes())["architectures"] == {
+        "OldForCausalLM": known,
+        "SmallForCausalLM": known | {"versions": [["9.0.0", "9.1.0"]]},
+        "SmallModel": {"kind": "embedding", "versions": [["9.1.0", "9.1.0"]]},
+        "TwofoldForCausalLM": {"kind": "embedding", "versions": [["9.1.0", "9.1.0"]]},
+    }
     assert after["flags"]["--quiet"] == [{"from": "9.0.0", "to": "9.1.0"} | QUIET]
     assert [(entry["from"], entry["to"]) for entry in after["flags"]["--port"]] == [
         ("9.0.0", "9.0.0"),
@@ -207,4 +226,5 @@ def test_a_new_release_is_one_command(tmp_path: Path, capsys: pytest.CaptureFixt
     assert capsys.readouterr().out.splitlines() == [
         "vLLM 9.1.0: 23 options, 0 changes against 9.1.0",
         "vLLM 9.1.0: 6 keys of JSON options, 0 changes against 9.1.0",
+        "vLLM 9.1.0: 3 architectures, 0 changes against 9.1.0",
     ]

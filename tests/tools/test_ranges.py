@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from extractor.architectures import as_ranges, with_architectures
 from extractor.ranges import changes, extended, of_release, with_release
 from hypothesis import given
 from hypothesis import strategies as st
@@ -66,6 +67,26 @@ def test_a_later_patch_of_an_older_line_splits_the_range_it_differs_from() -> No
         {"from": "1.1", "to": "1.1", "type": "str"},
         {"from": "1.2", "to": "1.2", "type": "int"},
     ]
+
+
+def test_the_newest_release_taken_out_and_added_again_gives_the_architectures_back() -> None:
+    document, versions = json_file("architectures.json"), json_file("flags.json")["versions"]
+    *older, newest = versions
+    without = {
+        name: entry | {"versions": earlier}
+        for name, entry in document["architectures"].items()
+        if (
+            earlier := [
+                [first, older[-1] if last == newest else last]
+                for first, last in entry["versions"]
+                if first != newest
+            ]
+        )
+    }
+    read = of_release(as_ranges(document["architectures"]), versions, newest)
+    assert read.keys() - without.keys(), "nothing is new in it"
+    shortened = document | {"architectures": without}
+    assert with_architectures(shortened, older, newest, read) == document
 
 
 def test_what_changed_is_one_line_an_attribute() -> None:

@@ -84,7 +84,7 @@ def _by_release(ranges: list[Attributes], versions: list[str]) -> dict[str, Attr
 
 
 def changes(before: Options, after: Options) -> Iterator[str]:
-    """One line for each option that came, went, or has another attribute."""
+    """One line for each name that came, went, or has another attribute."""
     for name in sorted({*before, *after}):
         if name not in before:
             yield f"+ {name} {_text(after[name])}"

@@ -3,7 +3,7 @@
 A comment directly above a block says what is not ordinary about it:
 
     <!-- exit 1 -->            findings are expected
-    <!-- not run: REASON -->   the block cannot run without a network, a cluster, a checkout …
+    <!-- set up: NAME -->      it needs a checkout, a network, another program …: tests/docs/set_ups.py
     <!-- file: PATH -->        it is a file, not a command
 
 A ```text block directly below it is what it prints; a line `…` stands for lines left out.
@@ -21,7 +21,7 @@ LANGUAGES = {"sh", "python"}
 _OTHER_SHELLS = {"bash", "console", "shell", "shell-session", "zsh", ""}
 _EXIT = re.compile(r"<!-- exit (\d+) -->")
 _FILE = re.compile(r"<!-- file: (.+?) -->")
-_NOT_RUN = re.compile(r"<!-- not run: (.+?) -->")
+_SET_UP = re.compile(r"<!-- set up: (.+?) -->")
 
 
 class Lines(NamedTuple):
@@ -38,7 +38,7 @@ class Block(NamedTuple):
     language: str
     commands: str
     exit_code: int
-    not_run: str | None  # why
+    set_up: str | None  # by which a test runs it; None: it runs with its page
     output: Lines | None  # of what stands below as its output
 
 
@@ -73,7 +73,7 @@ def _comments(before: list[Token]) -> str:
 
 
 def _block(token: Token, comments: str, after: list[Token]) -> Block:
-    expected, reason = _EXIT.search(comments), _NOT_RUN.search(comments)
+    expected, set_up = _EXIT.search(comments), _SET_UP.search(comments)
     is_output = bool(after) and after[0].type == "fence" and after[0].info.strip() == "text"
     inner = _lines(after[0]) if is_output else None
     return Block(
@@ -81,7 +81,7 @@ def _block(token: Token, comments: str, after: list[Token]) -> Block:
         language=token.info.strip(),
         commands=token.content,
         exit_code=int(expected[1]) if expected else 0,
-        not_run=reason[1] if reason else None,
+        set_up=set_up[1] if set_up else None,
         output=Lines(inner.first + 1, inner.end - 1) if inner else None,
     )
 

@@ -28,8 +28,8 @@ def with_outputs(page: str) -> str:
     """The page with every output block as its command prints it now.
 
     The commands run in order, in one new folder that has `examples/` and the files of `at_hand/`,
-    offline.  RuntimeError where one ends with another exit code than the page says, or no longer
-    prints a line that is shown.
+    offline; those with a set-up of their own are left to the tests.  RuntimeError where one ends with
+    another exit code than the page says, or no longer prints a line that is shown.
     """
     lines = page.split("\n")
     written: list[tuple[Block, list[str]]] = []
@@ -38,7 +38,7 @@ def with_outputs(page: str) -> str:
         shutil.copytree(AT_HAND, folder, dirs_exist_ok=True)
         shutil.copytree(ROOT / "examples", folder / "examples")
         for block in blocks(page):
-            if block.not_run is None:
+            if block.set_up is None:
                 printed = _output(block, folder).splitlines()
                 if block.output:
                     written.append((block, _shown(block, lines, printed)))
