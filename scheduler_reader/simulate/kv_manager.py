@@ -59,7 +59,7 @@ class KVManager:
         tokens would fit, with the watermark kept free when other requests run
         (vllm/v1/core/kv_cache_manager.py, KVCacheManager.allocate_slots).
         """
-        headroom = self._config.watermark_blocks if beside_others else 0
+        headroom = self._headroom(beside_others)
         if self.reserves_known and self._lacks_reserve(request, hit, headroom):
             return False
         return self._allocate(request, tokens, hit, headroom)
@@ -71,11 +71,15 @@ class KVManager:
 
     def fits(self, request: Request, tokens: int, hit: Hit, beside_others: bool) -> bool:
         """Whether `admit` would give a request its blocks; without a window group."""
-        headroom = self._config.watermark_blocks if beside_others else 0
+        headroom = self._headroom(beside_others)
         if self.reserves_known and self._lacks_reserve(request, hit, headroom):
             return False
         slots = min(request.computed + hit.tokens + tokens, self._config.max_model_len)
         return self._needed(request, slots, hit) + headroom <= self.free
+
+    def _headroom(self, beside_others: bool) -> int:
+        """Blocks that an admission leaves free."""
+        return self._config.watermark_blocks if beside_others else 0
 
     def _lacks_reserve(self, request: Request, hit: Hit, headroom: int) -> bool:
         known = min(request.known, self._config.max_model_len)

@@ -117,6 +117,13 @@ def test_weights_of_a_gated_encoder_with_embeddings_of_places() -> None:
     assert encoder_elements(gated) == layers + 1100 * (2 * 1000 + 4096)
 
 
+def test_a_merger_of_patches_without_streams_has_two_matrices() -> None:
+    merging = replace(QWEN, vision={**QWEN.vision, "deepstack_layers": 0, "spatial_merge_size": 2})
+    plain = replace(QWEN, vision={**QWEN.vision, "deepstack_layers": 0})
+    more = encoder_elements(merging) - encoder_elements(plain)
+    assert more == 4 * 1152 * (4 * 1152 + 4096) - 1152 * 4096
+
+
 def test_the_rejection_sampler_runs_with_drafts() -> None:
     """34 bytes a sequence and vocabulary entry instead of 14, beside the kept hidden states."""
     drafting = inputs_of(LLAMA_8B, release="0.24.0", draft_method="eagle3", draft_tokens=3)
