@@ -16,6 +16,7 @@ RELEASE = r"\d+\.\d+(?:\.\d+)*(?:[.-]?post\d+)?(?:rc\d+)?"
 VERSION_TAG = re.compile(rf"v?({RELEASE})(?:[-+_].*)?")
 NAMED_IN_TAG = re.compile(rf"(?:^|[-_.])vllm[-_]?v?({RELEASE})(?=$|[-_+])")
 REQUIREMENT = re.compile(r"\bvllm(?:\[[\w,\s-]*\])?\s*==\s*v?([\w.!+]+)")
+OF_A_COMMIT = "1.0.0.dev"
 WHEEL = re.compile(r"(?:^|/)vllm-(\d[\w.!+]*?)-cp\d+")
 
 
@@ -68,9 +69,14 @@ def image_parts(image: str) -> tuple[str, str]:
 
 
 def release_of_requirement(text: str) -> str | None:
-    """The release that `pip install vllm==0.11.0`, or the URL of a vLLM wheel, pins."""
+    """The release that `pip install vllm==0.11.0`, or the URL of a vLLM wheel, pins.
+
+    Wheels of single commits are named `vllm-1.0.0.dev`, whatever release comes next.
+    """
     match = REQUIREMENT.search(text) or WHEEL.search(text)
-    return _public(match[1]) if match else None
+    if match is None or match[1] == OF_A_COMMIT:
+        return None
+    return _public(match[1])
 
 
 def known_release(release: str | None, origin: Origin) -> Known[str] | None:

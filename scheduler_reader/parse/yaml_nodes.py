@@ -6,6 +6,7 @@ them (YAML 1.1: `on` is true, `010` is eight, `1e3` is text), because vLLM reads
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from contextlib import suppress
 from functools import lru_cache
@@ -21,6 +22,10 @@ from scheduler_reader.value import Origin
 MAX_NODES = 200_000  # after aliases are followed
 MAX_DEPTH = 200
 MAX_DOCUMENTS = 1_000
+
+TEMPLATE_ACTION = re.compile(
+    r"\{\{-?\s*(?:if|else|range|with|include|template|define|toYaml|end)\b"
+)
 
 _Loader: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 _TEXT_TAG = "tag:yaml.org,2002:str"
@@ -188,6 +193,11 @@ def _oversize(node: yaml.Node, file: InputFile) -> Problem | None:
 
 
 def _syntax_problem(error: Exception, file: InputFile) -> Problem:
+    action = TEMPLATE_ACTION.search(file.text)
+    if action is not None:
+        line = file.text.count("\n", 0, action.start()) + 1
+        message = "is a Helm template; give sched-reader the values, or what `helm template` prints"
+        return Problem(message, file.origin(line))
     if isinstance(error, yaml.MarkedYAMLError) and error.problem_mark is not None:
         mark = error.problem_mark
         return Problem(

@@ -6,6 +6,7 @@ import re
 
 import yaml
 
+from scheduler_reader.parse.forms.makefile import is_makefile
 from scheduler_reader.parse.input_file import InputFile
 from scheduler_reader.parse.shell_engines import engines_in_shell
 from scheduler_reader.parse.source import ParsedFile, Problem
@@ -56,8 +57,8 @@ def is_script(file: InputFile) -> bool:
 
 
 def is_other_text(file: InputFile) -> bool:
-    """Whether a text is a Dockerfile, a systemd unit or YAML rather than shell."""
-    return OTHER_TEXT.search(file.text) is not None or _is_yaml(file)
+    """Whether a text is a Dockerfile, a systemd unit, a Makefile or YAML rather than shell."""
+    return OTHER_TEXT.search(file.text) is not None or is_makefile(file) or _is_yaml(file)
 
 
 def _is_yaml(file: InputFile) -> bool:
