@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import cache
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from scheduler_reader.data import documents
 from scheduler_reader.errors import DataError
-from scheduler_reader.knowledge.calibration import Calibration
 from scheduler_reader.knowledge.versions import Release
 from scheduler_reader.record import Record
+
+if TYPE_CHECKING:
+    from scheduler_reader.knowledge.calibration import Calibration
 
 
 class HostOverhead(Record):

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
-from scheduler_reader.knowledge.calibration import Calibration
 from scheduler_reader.knowledge.gpus import Gpu
 from scheduler_reader.knowledge.models import ModelFacts
 from scheduler_reader.knowledge.versions import Release
@@ -14,6 +13,9 @@ from scheduler_reader.parse.reading import FlagReading
 from scheduler_reader.parse.source import ParsedEngine
 from scheduler_reader.record import Record
 from scheduler_reader.value import Known, Origin, Unknown, Value
+
+if TYPE_CHECKING:
+    from scheduler_reader.knowledge.calibration import Calibration  # few engines have one
 
 UsageContext = Literal["serve", "offline"]
 

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from scheduler_reader.knowledge.calibration import Calibration
 from scheduler_reader.record import Record
 from scheduler_reader.value import Origin
+
+if TYPE_CHECKING:
+    from scheduler_reader.knowledge.calibration import Calibration
 
 
 class ResolveOptions(Record):

@@ -8,12 +8,11 @@ from typing import TYPE_CHECKING
 import yaml
 
 from scheduler_reader.parse.input_file import InputFile
-from scheduler_reader.parse.kubernetes_objects import KubernetesObject, kinds_in, read_objects
 from scheduler_reader.parse.source import ParsedEngine, ParsedFile, Problem
-from scheduler_reader.parse.yaml_arguments import plain_text
 from scheduler_reader.parse.yaml_nodes import child, entries, items
 
 if TYPE_CHECKING:
+    from scheduler_reader.parse.kubernetes_objects import KubernetesObject
     from scheduler_reader.parse.pod import PodReader
 
 FORM = "aibrix"
@@ -23,12 +22,16 @@ KINDS = frozenset({"StormService", "RoleSet", "PodSet", "RayClusterFleet", "RayC
 
 def matches(file: InputFile) -> bool:
     """Whether the text names an AIBrix workload, and vLLM."""
-    names_server = GROUP in file.text and "vllm" in file.text.lower()
-    return names_server and bool(KINDS & kinds_in(file))
+    if GROUP not in file.text or "vllm" not in file.text.lower():
+        return False  # the first form that every file is held against loads little
+    from scheduler_reader.parse.kubernetes_objects import kinds_in
+
+    return bool(KINDS & kinds_in(file))
 
 
 def read(file: InputFile) -> ParsedFile:
     """One engine for each role that runs vLLM, and those of other objects of the file."""
+    from scheduler_reader.parse.kubernetes_objects import read_objects
     from scheduler_reader.parse.pod import PodReader
 
     objects, problems = read_objects(file)
@@ -50,6 +53,8 @@ def _pods(
     node: yaml.Node, name: str | None, replicas: yaml.Node | None
 ) -> Iterator[tuple[str | None, yaml.Node, yaml.Node | None]]:
     """Every pod spec, with the name of its role and the nearest number of replicas."""
+    from scheduler_reader.parse.yaml_arguments import plain_text
+
     if items(child(node, "containers")):
         yield name, node, replicas
         return
