@@ -172,11 +172,11 @@ def test_a_window_keeps_the_steps_in_flight_from_0_26(
 
 
 def test_a_sparse_index_keeps_a_key_and_a_scale_beside_the_latent() -> None:
-    """96 + 64 elements of two bytes, 128 keys of one and a scale of four."""
+    """96 + 64 elements of two bytes, a key of 100 of one and a scale of four."""
     model = replace(LLAMA_8B, kv_lora_rank=96, qk_rope_head_dim=64)
     assert only_layout(model=model).bytes_per_token == 32 * (96 + 64) * 2
-    indexed = replace(model, extra={"index_head_dim": 128})
-    assert only_layout(model=indexed).bytes_per_token == 32 * ((96 + 64) * 2 + 128 + 4)
+    indexed = replace(model, extra={"index_head_dim": 100})
+    assert only_layout(model=indexed).bytes_per_token == 32 * ((96 + 64) * 2 + 100 + 4)
 
 
 def test_windows_and_chunks_have_lengths_of_their_own() -> None:

@@ -26,6 +26,7 @@ NEWEST = Release("0.33.0")
     ("layer", "blocks"),
     [
         (FULL._replace(shards=2), 4),  # 101 tokens, 51 of them on a rank
+        (FULL._replace(shards=2, block_size=50), 2),
         (FULL._replace(shards=2, block_size=51), 1),
         (KvLayer("sliding", 16, KIB, window=17), 2),  # 16 other tokens: one block, and one more
         (KvLayer("sliding", 16, KIB, window=18), 3),
