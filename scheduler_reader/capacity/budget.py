@@ -67,7 +67,7 @@ class Pool(Record):
 
 def stage_weights(inputs: CapacityInputs) -> tuple[float, ...]:
     """Weight bytes on one rank of every stage."""
-    held = stages(inputs.model.layers, inputs.pipeline_parallel)
+    held = stages(inputs.model.layers, inputs.pipeline_parallel, inputs.layers_by_stage)
     return tuple(weight_bytes(inputs, stage) for stage in held)
 
 
@@ -78,7 +78,7 @@ def stage_budgets(inputs: CapacityInputs, weights: tuple[float, ...]) -> tuple[S
     worker/gpu_worker.py, determine_available_memory).  The fitted terms are independent, so their
     deviations add up as squares.  `kv_cache_memory_bytes` replaces the sum.
     """
-    held = stages(inputs.model.layers, inputs.pipeline_parallel)
+    held = stages(inputs.model.layers, inputs.pipeline_parallel, inputs.layers_by_stage)
     return tuple(map(_stage_budget, repeat(inputs), held, weights))
 
 

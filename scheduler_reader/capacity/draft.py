@@ -34,6 +34,7 @@ def of_draft_model(inputs: CapacityInputs) -> CapacityInputs | None:
         model=inputs.draft_model,
         quantization=inputs.draft_model.quantization,
         pipeline_parallel=1,
+        layers_by_stage=(),
         draft_method=None,
         draft_model=None,
         lora_rows=0,

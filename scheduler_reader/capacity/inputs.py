@@ -7,6 +7,8 @@ from types import MappingProxyType
 from typing import Any
 
 from scheduler_reader.capacity.constants import table, value_at
+from scheduler_reader.capacity.stages import PARTITION, partition
+from scheduler_reader.knowledge.environment import why_unread
 from scheduler_reader.knowledge.gpus import Gpu
 from scheduler_reader.knowledge.models import ModelFacts, find_model
 from scheduler_reader.knowledge.quantization import Quantization
@@ -63,6 +65,7 @@ class CapacityInputs(Record):
     graphs_in_budget: bool | None  # the environment's word; None: the release decides
     used_bytes: float  # of each GPU, by other processes when the engine starts
     items_a_prompt: Mapping[str, int] = MappingProxyType({})  # images, videos; where stated
+    layers_by_stage: tuple[int, ...] = ()  # VLLM_PP_LAYER_PARTITION; empty: spread evenly
     gathered_ranks: int = 1  # data-parallel ranks whose tokens every expert layer gathers
 
     def changed(self, **changes: Any) -> CapacityInputs:
@@ -106,9 +109,10 @@ def _read(engine: ResolvedEngine, model: ModelFacts) -> CapacityInputs:
         model=model,
         quantization=_quantization(engine, model),
         dtype_bytes=_dtype_bytes(engine),
-        kv_dtype=_kv_dtype(engine),
+        kv_dtype=_kv_dtype(engine, model),
         tensor_parallel=ranks,
         pipeline_parallel=_pipeline_stages(engine, model),
+        layers_by_stage=_layers_by_stage(engine, model),
         data_parallel=_optional(engine, "data_parallel_size") or 1,
         expert_parallel=bool(_optional(engine, "enable_expert_parallel")),
         context_parallel=_context_parallel(engine),
@@ -147,8 +151,10 @@ def _read(engine: ResolvedEngine, model: ModelFacts) -> CapacityInputs:
 
 def _gathered_ranks(engine: ResolvedEngine, model: ModelFacts) -> int:
     """1 where tokens are sent to their experts only (the other all-to-all backends)."""
+    if not model.is_moe:
+        return 1
     backend = _optional(engine, "all2all_backend") or _variable(engine, "VLLM_ALL2ALL_BACKEND")
-    if not model.is_moe or (backend and backend not in table()["gathering_backends"]):
+    if backend and backend not in table()["gathering_backends"]:
         return 1
     return int(_optional(engine, "data_parallel_size") or 1)
 
@@ -160,6 +166,13 @@ def _pipeline_stages(engine: ResolvedEngine, model: ModelFacts) -> int:
             f"pipeline_parallel_size {stages:,} leaves stages without any of the {model.layers} layers"
         )
     return stages
+
+
+def _layers_by_stage(engine: ResolvedEngine, model: ModelFacts) -> tuple[int, ...]:
+    sizes = partition(_variable(engine, PARTITION) or "")
+    if sizes and (len(sizes) != _pipeline_stages(engine, model) or sum(sizes) != model.layers):
+        raise MissingFactError(f"{PARTITION} does not deal the {model.layers} layers to the stages")
+    return sizes
 
 
 def _required(engine: ResolvedEngine, name: str) -> Any:
@@ -181,13 +194,16 @@ def _optional(engine: ResolvedEngine, name: str) -> Any:
 
 
 def _switch(engine: ResolvedEngine, variable: str) -> bool | None:
-    """An environment variable of the engine that is 0 or 1; None: not set, or not known."""
+    """An environment variable of the engine that is 0 or 1; None: not set, or neither."""
     value = _variable(engine, variable)
     return None if value is None else {"1": True, "0": False}.get(value)
 
 
 def _variable(engine: ResolvedEngine, variable: str) -> str | None:
+    """An environment variable of the engine; None: not set, or not one that the release reads."""
     value = engine.parsed.variable(variable)
+    if isinstance(value, Unknown) and why_unread(variable, engine.release) is None:
+        raise MissingFactError(value.reason)
     return value.value.strip() if isinstance(value, Known) else None
 
 
@@ -207,11 +223,12 @@ def _quantization(engine: ResolvedEngine, model: ModelFacts) -> Quantization | N
     return model.quantization
 
 
-def _kv_dtype(engine: ResolvedEngine) -> str:
+def _kv_dtype(engine: ResolvedEngine, model: ModelFacts) -> str:
     name = str(_optional(engine, "kv_cache_dtype") or "auto")
     if name == "auto":
         return "float32" if _dtype_bytes(engine) == 4 else "bfloat16"
-    if name not in table()["kv_cache_dtypes"] and name not in table()["mla_bytes_per_token"]:
+    formats = table()["mla_bytes_per_token"] if model.uses_mla else {}
+    if name not in table()["kv_cache_dtypes"] and name not in formats:
         raise MissingFactError(f"the bytes per token of kv_cache_dtype {name} are not known")
     return name
 
@@ -220,11 +237,7 @@ def _hybrid_manager_off(engine: ResolvedEngine, model: ModelFacts) -> bool:
     """Whether all attention layers keep all tokens: as asked for, or where groups cannot be."""
     if _optional(engine, "disable_hybrid_kv_cache_manager") is True:
         return True
-    allowed = _switch(engine, table()["groups_with_chunked_attention_variable"])
-    if allowed is None:
-        allowed = value_at("groups_with_chunked_attention", engine.release)
-    drafts_with_eagle = str(_optional(engine, "speculative_method") or "").startswith("eagle")
-    if "chunked" in model.layer_kinds and (drafts_with_eagle or not allowed):
+    if "chunked" in model.layer_kinds and not _groups_chunked_attention(engine):
         return True
     return any(
         _optional(engine, setting) and not value_at(rule, engine.release)
@@ -233,6 +246,15 @@ def _hybrid_manager_off(engine: ResolvedEngine, model: ModelFacts) -> bool:
             ("kv_transfer_config", "groups_with_connectors"),
         )
     )
+
+
+def _groups_chunked_attention(engine: ResolvedEngine) -> bool:
+    if str(_optional(engine, "speculative_method") or "").startswith("eagle"):
+        return False
+    allowed = _switch(engine, table()["groups_with_chunked_attention_variable"])
+    if allowed is None:
+        allowed = bool(value_at("groups_with_chunked_attention", engine.release))
+    return allowed
 
 
 def _draft_model(engine: ResolvedEngine) -> ModelFacts | None:

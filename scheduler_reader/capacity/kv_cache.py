@@ -20,7 +20,7 @@ def layouts(inputs: CapacityInputs) -> tuple[KvLayout, ...]:
 
     Raises `MissingFactError` for layers that are not modelled or that the release cannot group.
     """
-    held = stages(inputs.model.layers, inputs.pipeline_parallel)
+    held = stages(inputs.model.layers, inputs.pipeline_parallel, inputs.layers_by_stage)
     workers = [stage_layers(inputs, stage) for stage in held]
     keeps_windows = not inputs.hybrid_manager_off
     try:

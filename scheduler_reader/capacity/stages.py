@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from scheduler_reader.knowledge.models import LayerKind, ModelFacts
 from scheduler_reader.record import Record
+
+PARTITION = "VLLM_PP_LAYER_PARTITION"
 
 
 class Stage(Record):
@@ -25,13 +29,20 @@ class Stage(Record):
         return kinds[self.first : self.last]
 
 
-def stages(layers: int, count: int) -> tuple[Stage, ...]:
-    """Layers spread over pipeline stages; what is left over goes to the stages before the last.
+def partition(written: str) -> tuple[int, ...]:
+    """The layers of each stage that the variable deals out; empty: none, or no numbers."""
+    sizes = [size.strip() for size in written.split(",")]
+    return tuple(map(int, sizes)) if all(size.isdigit() for size in sizes) else ()
 
+
+def stages(layers: int, count: int, by_hand: Sequence[int] = ()) -> tuple[Stage, ...]:
+    """Layers spread over pipeline stages, evenly or as they are dealt out `by_hand`.
+
+    Of an even spread what is left over goes to the stages before the last.
     Source: vllm/distributed/utils.py, get_pp_indices.
     """
-    sizes = [layers // count] * count
-    for index in range(layers % count):
+    sizes = list(by_hand) or [layers // count] * count
+    for index in range(0 if by_hand else layers % count):
         sizes[-2 - index] += 1
     cuts = [sum(sizes[:index]) for index in range(count + 1)]
     return tuple(

@@ -72,7 +72,7 @@ def all_gpus() -> tuple[Gpu, ...]:
 
 # What names of the same card differ in: vendor, product line, memory kind, form words.
 _NOISE = re.compile(
-    r"\b(nvidia|amd|geforce|instinct|tesla|quadro|corporation|gpus?|graphics|gpu|card|oam"
+    r"\b(nvidia|amd|geforce|instinct|tesla|quadro(?! rtx \d)|corporation|gpus?|graphics|gpu|card|oam"
     r"|generation|edition|hbm\d?e?|gddr\d\w?)\b"
 )
 _SIZE = re.compile(r"\b(\d{1,3})gb\b")

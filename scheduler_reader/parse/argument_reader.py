@@ -41,6 +41,7 @@ class ArgumentReader:
         self.settings: dict[str, Value[Any]] = {}
         self.model: Value[str] | None = None
         self.unresolved: dict[str, str] = {}
+        self.has_model_tag = False
         self.issues: list[FlagIssue] = []
 
     def reading(self) -> FlagReading:
@@ -248,9 +249,11 @@ class ArgumentReader:
             self.unresolved["*invalid_arg"] = reason
         if (
             self.entrypoint == "api_server"
+            and not self.has_model_tag
             and self.release is not None
             and parser_behaves(self.release, "api_server_model_tag")
         ):
+            self.has_model_tag = True  # one word; the parser refuses a second
             what = f"{word.text!r} is stored as model_tag and never read"
             self.issue("dropped", word.text, what, word.origin, fatal=False)
         else:

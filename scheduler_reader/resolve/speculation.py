@@ -33,6 +33,8 @@ def speculation_method(case: Case) -> str | None:
     if not config:
         return None
     method = config.get("method")
+    if method is None and config.get("model") is None and case.facts.mtp_layers > 0:
+        method = "mtp"  # until 0.10.2 such a target drafts unasked; later releases refuse
     if method is None:
         method = _method_of(str(config.get("model", "")))
     return "mtp" if str(method).endswith("_mtp") else str(method)

@@ -9,6 +9,7 @@ from capacity_inputs import inputs_of
 from known_models import H100, LLAMA_8B
 
 from scheduler_reader.capacity.activations import layer_bytes_per_token, profile_peak
+from scheduler_reader.capacity.budget import stage_weights
 from scheduler_reader.capacity.constants import gib_spread
 from scheduler_reader.capacity.encoder import encoder_elements
 from scheduler_reader.capacity.inputs import CapacityInputs, read_inputs
@@ -18,6 +19,7 @@ from scheduler_reader.capacity.stages import stages
 from scheduler_reader.capacity.weights import made_while_loading
 from scheduler_reader.parse import parse_command
 from scheduler_reader.resolve import ResolveOptions, resolve
+from scheduler_reader.value import Unknown
 
 ONLY = stages(32, 1)[0]
 EIGHT_OF_64 = replace(
@@ -166,3 +168,30 @@ def test_the_second_runner_estimates_graphs_from_0_29_on(
     inputs = inputs_of(LLAMA_8B, release=release, uses_second_runner=second)
     assert are_graphs_in_budget(inputs) is taken
     assert are_graphs_in_budget(inputs.changed(graphs_in_budget=True)) is taken
+
+
+def test_layers_are_dealt_to_stages_by_hand() -> None:
+    held = stages(36, 2, (16, 20))
+    assert [(stage.first, stage.last) for stage in held] == [(0, 16), (16, 36)]
+    even = inputs_of(LLAMA_8B, pipeline_parallel=2)
+    more, fewer = (stage_weights(even.changed(layers_by_stage=cut)) for cut in ((20, 12), (16, 16)))
+    assert fewer == stage_weights(even)
+    layer = (more[0] - fewer[0]) / 4
+    assert layer > 0 and more[1] == fewer[1] - 4 * layer
+
+
+@pytest.mark.parametrize(
+    ("variable", "stages", "dealt"),
+    [("16,20", 2, (16, 20)), ("16,20", 3, None), ("16,19", 2, None), ("x", 2, ())],
+)
+def test_layers_of_the_variable(variable: str, stages: int, dealt: tuple[int, ...] | None) -> None:
+    words = f"VLLM_PP_LAYER_PARTITION={variable} vllm serve Qwen/Qwen3-8B -pp {stages}".split()
+    engine = resolve(parse_command(words).engines[0], ResolveOptions("0.18.0", "h100", None))
+    found = read_inputs(engine)
+    assert (found.layers_by_stage if isinstance(found, CapacityInputs) else None) == dealt
+
+
+def test_the_layout_of_latent_vectors_is_no_size_for_heads() -> None:
+    words = ["vllm", "serve", "Qwen/Qwen3-8B", "--kv-cache-dtype", "fp8_ds_mla"]
+    engine = resolve(parse_command(words).engines[0], ResolveOptions("0.18.0", "h100", None))
+    assert isinstance(read_inputs(engine), Unknown)

@@ -56,7 +56,9 @@ def test_every_stated_name_finds_its_card(gpu: Gpu) -> None:
         assert find_gpu(name.upper().replace(" ", "-")) == gpu
 
 
-@pytest.mark.parametrize("written", ["H100 60GB", "RTX 6090", "h10", "NVIDIA H100 MIG 1g.10gb"])
+@pytest.mark.parametrize(
+    "written", ["H100 60GB", "RTX 6090", "Quadro RTX 5000", "h10", "NVIDIA H100 MIG 1g.10gb"]
+)
 def test_unknown_card_names_the_nearest(written: str) -> None:
     with pytest.raises(UsageError, match=r"is no GPU known here; nearest: \S+"):
         find_gpu(written)

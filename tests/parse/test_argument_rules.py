@@ -143,6 +143,11 @@ def test_api_server_stores_a_stray_word_and_never_reads_it() -> None:
     assert issues(read(command, OLD, "api_server")) == [("stray", "--quantization fp8", True)]
 
 
+def test_api_server_stores_one_stray_word_alone() -> None:
+    reading = read("serve Qwen/Qwen3-8B --port 80", "0.11.0", "api_server")
+    assert issues(reading) == [("dropped", "serve", False), ("stray", "Qwen/Qwen3-8B", True)]
+
+
 def test_dotted_options_replace_json_given_to_the_same_option() -> None:
     command = """m --speculative-config '{"method": "ngram"}' --speculative-config.model d"""
     reading = read(command, NEW)

@@ -17,6 +17,8 @@ from scheduler_reader.workload import DEFAULT_WORKLOAD, Slo
 NEXT = "Qwen/Qwen3-Next-80B-A3B-Instruct"
 NEMOTRON = "nvidia/NVIDIA-Nemotron-Nano-9B-v2"
 QWEN3 = "Qwen/Qwen3-8B"
+MTP = "--speculative-config.method mtp --speculative-config.num_speculative_tokens 2"
+NGRAM = MTP.replace("mtp", "ngram")
 
 
 @pytest.mark.parametrize(
@@ -58,6 +60,12 @@ QWEN3 = "Qwen/Qwen3-8B"
         ("0.18.0", "Qwen/Qwen3-30B-A3B", "lacks_lora", False),
         ("0.18.0", "openai/whisper-large-v3", "lacks_pipeline_parallel", True),
         ("0.18.0", QWEN3, "lacks_pipeline_parallel", False),
+        ("0.18.0", f"{NEXT} {MTP}", "draft_lacks_pipeline_parallel", True),
+        ("0.13.0", f"{NEXT} {MTP}", "draft_lacks_pipeline_parallel", False),
+        ("0.30.0", f"{NEXT} {MTP}", "draft_lacks_pipeline_parallel", False),
+        ("0.18.0", f"{QWEN3} {NGRAM}", "draft_lacks_pipeline_parallel", False),
+        ("0.18.0", NEXT, "draft_lacks_pipeline_parallel", False),
+        ("0.18.0", QWEN3, "layer_partition_mistake", None),
     ],
 )
 def test_fact(version: str, command: str, fact: str, value: Any) -> None:
@@ -66,3 +74,22 @@ def test_fact(version: str, command: str, fact: str, value: Any) -> None:
     plan, nothing = plan_capacity(engine, DEFAULT_WORKLOAD), Unknown("nothing is predicted")
     facts = Facts.of(engine, plan, nothing, nothing, DEFAULT_WORKLOAD, Slo())
     assert facts.value(fact) == value
+
+
+@pytest.mark.parametrize(
+    ("written", "stages", "mistake"),
+    [
+        ("18,18", 2, None),
+        (" 16, 20", 2, None),
+        ("18,18", 1, "2 numbers for 1 pipeline stages"),
+        ("18,17", 2, "35 of 36 layers"),
+        ("", 2, "no list of numbers"),
+        ("18,x", 2, "no list of numbers"),
+    ],
+)
+def test_layers_dealt_to_stages(written: str, stages: int, mistake: str | None) -> None:
+    words = [f"VLLM_PP_LAYER_PARTITION={written}", "vllm", "serve", QWEN3, "-pp", str(stages)]
+    engine = resolve(parse_command(words).engines[0], ResolveOptions(vllm_version="0.18.0"))
+    nothing = Unknown("nothing is predicted")
+    facts = Facts.of(engine, nothing, nothing, nothing, DEFAULT_WORKLOAD, Slo())
+    assert facts.value("layer_partition_mistake") == mistake

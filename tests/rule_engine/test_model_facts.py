@@ -150,7 +150,13 @@ def config(text: str) -> str:
         ),
         ("0.18.0", config('{"model": "x/EAGLE3-y"}'), {"speculative_method": "eagle3"}),
         ("0.18.0", config('{"model": "x/EAGLE-y"}'), {"speculative_method": "eagle"}),
-        ("0.18.0", config('{"num_speculative_tokens": 2}'), {"speculative_method": "ngram"}),
+        ("0.18.0", config('{"num_speculative_tokens": 2}'), {"num_speculative_tokens": 2}),
+        ("0.16.0", config('{"model": "Qwen/Qwen3-0.6B"}'), {"speculative_method": "draft_model"}),
+        (
+            "0.7.3",
+            "deepseek-ai/DeepSeek-R1 --num-speculative-tokens 1",
+            {"uses_speculation": True, "speculative_method": "mtp", "speculative_model": None},
+        ),
         (
             "0.6.3",
             "Qwen/Qwen2.5-7B-Instruct --speculative-model [ngram] --num-speculative-tokens 3 --ngram-prompt-lookup-max 4",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from math import prod
 
+from scheduler_reader.capacity.stages import PARTITION, partition
 from scheduler_reader.rule_engine.settings import setting_value
 from scheduler_reader.rule_engine.sources import Sources
 from scheduler_reader.value import Unknown
@@ -61,6 +62,27 @@ def balancing_modes(sources: Sources) -> int | Unknown:
     if not is_multi_port:
         is_hybrid = is_hybrid or "data_parallel_start_rank" in settings
     return is_multi_port + is_external + is_hybrid
+
+
+def layer_partition_mistake(sources: Sources) -> str | Unknown | None:
+    """What is wrong with VLLM_PP_LAYER_PARTITION; None: nothing, or it is not set."""
+    written, stages = (
+        sources.engine.parsed.variable(PARTITION),
+        _size(sources, "pipeline_parallel_size"),
+    )
+    model = sources.engine.model
+    if written is None:
+        return None
+    for value in (written, stages, model):
+        if isinstance(value, Unknown):
+            return value
+    assert not isinstance(written, Unknown) and not isinstance(model, Unknown)
+    sizes, layers = partition(written.value), model.value.layers
+    if not sizes:
+        return "no list of numbers"
+    if len(sizes) != stages:
+        return f"{len(sizes)} numbers for {stages} pipeline stages"
+    return None if sum(sizes) == layers else f"{sum(sizes)} of {layers} layers"
 
 
 def _local_replicas(sources: Sources) -> int | Unknown:

@@ -22,7 +22,15 @@ SAME_AS_KEY = {
     "prompt_lookup_min": ("ngram_prompt_lookup_min",),
 }
 METHODS_FILE = "speculative_methods.yaml"
-STARTERS = ("speculative_config", "speculative_model", "spec_method", "spec_model", "spec_tokens")
+STARTERS = (
+    "speculative_config",
+    "speculative_model",
+    "num_speculative_tokens",
+    "spec_method",
+    "spec_model",
+    "spec_tokens",
+)
+LAST_WITHOUT_METHOD = "0.10.2"  # until here a target with heads of its own drafts unasked
 
 
 def uses_speculation(sources: Sources) -> bool | Unknown:
@@ -47,13 +55,29 @@ def speculative_method(sources: Sources) -> str | Unknown | None:
     if isinstance(model, Unknown):
         return model
     name = str(model or "").lower()
-    if name in ("ngram", "[ngram]", ""):
+    if name in ("ngram", "[ngram]"):
         return "ngram"
     if "eagle3" in name:
         return "eagle3"
     if "eagle-" in name:
         return "eagle"
-    return Unknown(f"the method is not written; vLLM reads it from the config.json of {model}")
+    return _method_by_model(sources, None if model is None else str(model))
+
+
+def _method_by_model(sources: Sources, name: str | None) -> str | Unknown:
+    """What vLLM tells from the draft's `config.json`, or without a draft from the target's."""
+    target = sources.engine.model
+    if name is None and sources.engine.release.within("0.0.0", LAST_WITHOUT_METHOD):
+        if isinstance(target, Unknown):
+            return target
+        if target.value.mtp_layers > 0:
+            return "mtp"
+    if name is None:
+        return Unknown("neither a method nor a draft model is written")
+    draft = find_model(name)
+    if not isinstance(draft, Unknown) and draft.facts.mtp_layers == 0:
+        return "draft_model"
+    return Unknown(f"the method is not written; vLLM reads it from the config.json of {name}")
 
 
 def speculative_methods(sources: Sources) -> list[str]:
