@@ -81,13 +81,15 @@ def image_arguments(container: Container) -> tuple[Entrypoint, tuple[Word, ...]]
     image = container.image.text if container.image else ""
     if is_other_server(image):
         return None
+    names_model = any(_option(word) == "--model" for word in words)
     if words and words[0].text == "serve":
+        if names_model and not is_vllm_image(image):
+            return None  # the command of another server: `vllm serve` takes the model as a word
         words = words[1:]
     if not (is_vllm_image(image) and _could_be_arguments(words, image)) and not _are_arguments(
         words
     ):
         return None
-    names_model = any(_option(word) == "--model" for word in words)
     return ("api_server" if names_model else "serve"), words
 
 
