@@ -51,6 +51,12 @@ class Seen(Record):
         return value if isinstance(value, int) else None
 
     @property
+    def waiting_for_room(self) -> float | None:
+        """Requests that wait for a seat or for blocks: not those that vLLM defers for other reasons."""
+        waiting, deferred = self.get("waiting"), self.get("waiting_deferred")
+        return waiting if waiting is None or deferred is None else max(0.0, waiting - deferred)
+
+    @property
     def in_flight(self) -> float | None:
         """Requests that are in the engine, running or waiting."""
         running, waiting = self.get("running"), self.get("waiting")

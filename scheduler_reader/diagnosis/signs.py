@@ -17,7 +17,7 @@ from scheduler_reader.diagnosis.evidence import figure
 from scheduler_reader.diagnosis.objective import WORTH_NAMING
 from scheduler_reader.diagnosis.seen import Seen
 from scheduler_reader.diagnosis.sign import BUSY, FULL, SEATED, Sign, waiting_text
-from scheduler_reader.diagnosis.signs_of_prompts import held, spikes
+from scheduler_reader.diagnosis.signs_of_prompts import deferred, held, spikes
 from scheduler_reader.observe.observation import ENOUGH_REQUESTS
 from scheduler_reader.value import Unknown
 from scheduler_reader.workload import DEFAULT_WORKLOAD
@@ -73,7 +73,7 @@ def _overload(seen: Seen) -> Sign | None:
 
 
 def _starvation(seen: Seen) -> Sign | None:
-    usage, waiting = seen.get("kv_cache_usage"), seen.get("waiting")
+    usage, waiting = seen.get("kv_cache_usage"), seen.waiting_for_room
     preempted, count = seen.get("preemptions_per_request"), seen.get("preemptions")
     if usage is not None and waiting is not None and waiting >= 1 and usage >= FULL:
         sentence = f"{usage:.0%} of the KV blocks are used and {waiting_text(waiting)}"
@@ -92,7 +92,7 @@ def _starvation(seen: Seen) -> Sign | None:
 
 def _no_room(seen: Seen) -> Sign | None:
     """Requests wait beside free seats, and what is free of the blocks is less than the next takes."""
-    usage, waiting, running = seen.get("kv_cache_usage"), seen.get("waiting"), seen.get("running")
+    usage, waiting, running = seen.get("kv_cache_usage"), seen.waiting_for_room, seen.get("running")
     tokens, prompt, seats = seen.kv_tokens, seen.get("input_tokens_mean"), seen.seats
     if waiting is None or waiting < 1:
         return None
@@ -116,7 +116,7 @@ def _no_room(seen: Seen) -> Sign | None:
 
 
 def _stall(seen: Seen) -> Sign | None:
-    usage, waiting = seen.get("kv_cache_usage"), seen.get("waiting")
+    usage, waiting = seen.get("kv_cache_usage"), seen.waiting_for_room
     running, seats = seen.get("running"), seen.seats
     if waiting is None or running is None or usage is None or seats is None:
         return None
@@ -135,7 +135,7 @@ def _crowd(seen: Seen) -> Sign | None:
 
     So many as the client keeps open; or requests wait, and nobody counts those that run.
     """
-    offered, waiting, seats = seen.get("offered_concurrency"), seen.get("waiting"), seen.seats
+    offered, waiting, seats = seen.get("offered_concurrency"), seen.waiting_for_room, seen.seats
     if seen.in_flight is not None or seats is None:
         return None
     if offered is not None and offered >= seats / SEATED:
@@ -280,6 +280,7 @@ LOOKS: tuple[Callable[[Seen], Sign | None], ...] = (
     _starvation,
     _stall,
     _crowd,
+    deferred,
     _little_done,
     _turnover,
     _overload,

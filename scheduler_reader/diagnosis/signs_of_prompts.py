@@ -1,4 +1,4 @@
-"""The signs of prompts in what was observed: gaps as long as their steps, and steps full of them."""
+"""The signs of prompts in what was observed, and of what else holds requests beside free seats and blocks."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ NOTICEABLE_MS = 100.0
 SPANNED = 1 / 3
 # More prompt tokens/s with twice the budget: what a predicted step may be off, as in `bottleneck`.
 FASTER = 0.25
+MOST = 0.5  # of those that wait
 
 
 def _is_too_long(seen: Seen, p50: float | None, p99: float) -> bool:
@@ -55,6 +56,22 @@ def spikes(seen: Seen) -> Sign | None:
         )
         return Sign("chunked_prefill", kind, guess, "low")
     return None
+
+
+def deferred(seen: Seen) -> Sign | None:
+    """Most of those that wait were tried, and held for another reason than seats and blocks."""
+    waiting, put_off = seen.get("waiting"), seen.get("waiting_deferred")
+    running = seen.get("running")
+    if not waiting or not put_off or waiting < 1 or put_off < MOST * waiting:
+        return None
+    ours = "" if running is None else f" beside {running:,.0f} that run"
+    says = (
+        f"vLLM defers {put_off:,.0f} of the {waiting:,.0f} requests that wait{ours}, by its own word for "
+        "LoRA adapters, KV transfers or structured output, not for seats or KV blocks"
+    )
+    if seen.seats is not None and running is not None and running + put_off >= seen.seats:
+        says += f"; with those that run they take the {seen.seats:,.0f} seats of max_num_seqs"
+    return Sign("continuous_batching", "admission_stall", says)
 
 
 def held(seen: Seen) -> Sign | None:

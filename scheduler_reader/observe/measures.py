@@ -29,6 +29,7 @@ MEASURES: dict[str, str] = {
     "running": "requests running",
     "running_mean": "requests in flight, average",
     "waiting": "requests waiting",
+    "waiting_deferred": "of those waiting, deferred by LoRA slots, KV transfers or structured output",
     "kv_cache_usage": "share of KV blocks in use",
     "preemptions": "preemptions",
     "preemptions_per_request": "preemptions a request",

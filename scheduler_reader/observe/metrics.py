@@ -73,6 +73,16 @@ class _Window(Record):
             return _missing(metric)
         return Known(total(self.last.samples[name]), self.last.origin(name))
 
+    def labelled(self, metric: str, label: str, value: str) -> Value[float]:
+        """The sum over engines of the samples that have this label, at the last look."""
+        name = self.name(metric)
+        if name is None:
+            return _missing(metric)
+        samples = [one for one in self.last.samples[name] if one.labels.get(label) == value]
+        if not samples:
+            return Unknown(f"{name} has no {label} {value}")
+        return Known(total(samples), self.last.origin(name, value))
+
     def counted(self, metric: str) -> Value[float]:
         """How far a counter rose within the window, all engines and labels together."""
         name = self.name(metric)
@@ -164,6 +174,8 @@ def _queues(window: _Window, measures: dict[str, Value[float]]) -> None:
     if isinstance(waiting, Known) and isinstance(swapped, Known):
         waiting = Known(waiting.value + swapped.value, waiting.origin)
     measures["waiting"] = waiting
+    deferred = window.labelled("requests_waiting_by_reason", "reason", "deferred")
+    measures["waiting_deferred"] = deferred
     name = window.name("kv_cache_usage")
     samples = () if name is None else window.last.samples[name]
     engines = {sample.labels.get("engine", "0") for sample in samples}

@@ -185,3 +185,33 @@ def test_chunked_layers_keep_all_tokens_with_eagle() -> None:
     drafting = f"{SCOUT} --speculative-config '{json.dumps(config)}'"
     assert inputs(drafting).hybrid_manager_off
     assert not inputs(SCOUT).hybrid_manager_off
+
+
+SAMPLER = "VLLM_USE_FLASHINFER_SAMPLER"
+GRAPHS = "VLLM_MEMORY_PROFILER_ESTIMATE_CUDAGRAPHS"
+GROUPS = "VLLM_ALLOW_CHUNKED_LOCAL_ATTN_WITH_HYBRID_KV_CACHE"
+
+
+@pytest.mark.parametrize(
+    ("model", "version", "variable"),
+    [
+        (LLAMA_8B, "0.18.0", SAMPLER),
+        (LLAMA_8B, "0.18.0", GRAPHS),
+        (f"{SCOUT} -tp 8", "0.18.0", GROUPS),
+    ],
+)
+def test_a_variable_that_nothing_resolves_makes_the_plan_unknown(
+    model: str, version: str, variable: str
+) -> None:
+    found = read(model, version, f"{variable}=$X")
+    assert isinstance(found, Unknown)
+    assert variable in found.reason
+
+
+@pytest.mark.parametrize(
+    ("version", "variable"),
+    [("0.12.0", GRAPHS), ("0.18.0", GROUPS), ("0.18.0", "VLLM_ALL2ALL_BACKEND")],
+)
+def test_a_variable_that_decides_nothing_here_may_be_unknown(version: str, variable: str) -> None:
+    """The release does not read it; the model has no chunked layers, or no experts."""
+    assert inputs(LLAMA_8B, version, f"{variable}=$X") == inputs(LLAMA_8B, version)

@@ -113,6 +113,21 @@ SIGNS = {
         "admission_stall",
         "(5 run of 64, 10% of the blocks are used), so a limit other than max_num_seqs",
     ),
+    "deferred by vLLM's own word, though the blocks are full": (
+        {"running": 30.0, "waiting": 40.0, "waiting_deferred": 39.5, "kv_cache_usage": 0.95},
+        "admission_stall",
+        "vLLM defers 40 of the 40 requests that wait beside 30 that run",
+    ),
+    "deferred, and counted against the seats": (
+        {"running": 4.0, "waiting": 70.0, "waiting_deferred": 60.0, "kv_cache_usage": 0.2},
+        "admission_stall",
+        "with those that run they take the 64 seats of max_num_seqs",
+    ),
+    "none of those that wait deferred": (
+        {"running": 40.0, "waiting": 25.0, "waiting_deferred": 0.0, "kv_cache_usage": 0.99},
+        "kv_starvation",
+        "99% of the KV blocks are used and 25 requests wait",
+    ),
     "waiting for as many prompt tokens as the GPU computes": (
         {"running": 5.0, "waiting": 30.0, "kv_cache_usage": 0.1, "prompt_tokens_per_s": 40_000.0},
         "compute_bound",

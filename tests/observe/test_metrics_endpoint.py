@@ -58,6 +58,19 @@ def test_a_loaded_server_shows_its_queues() -> None:
     assert "num_requests_waiting{" in Path(LOADED).read_text().split("\n")[value.origin.line - 1]  # type: ignore[operator]
 
 
+def test_a_server_says_why_its_requests_wait(tmp_path: Path) -> None:
+    assert number(read_metrics([LOADED]), "waiting_deferred") == 0
+    text = Path(LOADED).read_text()
+    more = text.replace('reason="deferred"} 0.0', 'reason="deferred"} 12.0')
+    reading = read_metrics([write(tmp_path, "deferred.txt", more)])
+    value = reading.measures["waiting_deferred"]
+    assert isinstance(value, Known)
+    assert (value.value, value.origin.detail) == (12, "deferred")
+    older = "".join(line for line in text.splitlines(True) if "by_reason" not in line)
+    without = reason(read_metrics([write(tmp_path, "older.txt", older)]), "waiting_deferred")
+    assert without == "this server has no vllm:num_requests_waiting_by_reason"
+
+
 def test_one_page_has_totals_and_no_rates() -> None:
     reading = read_metrics([AFTER])
     assert (number(reading, "requests"), number(reading, "preemptions")) == (600, 144)

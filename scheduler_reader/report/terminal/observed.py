@@ -11,7 +11,10 @@ from scheduler_reader.observe.observation import Comparison
 from scheduler_reader.report import wording
 from scheduler_reader.report.terminal.blocks import BLANK, Block, Columns, Span, heading, paragraph
 
-ALONE = ("waiting", "kv_cache_usage", "preemptions", "prefix_cache_hit_rate", "acceptance_length")
+ALONE = (
+    "waiting", "waiting_deferred", "kv_cache_usage", "preemptions", "prefix_cache_hit_rate",
+    "acceptance_length",
+)  # fmt: skip
 FAR_OFF = 1.5  # observed over predicted, or the other way round: worth the reader's eye
 
 

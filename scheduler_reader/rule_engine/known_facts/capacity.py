@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 from scheduler_reader.capacity.plan import CapacityPlan, MemoryTerms
+from scheduler_reader.capacity.remedies import FP8_CAPABILITY
 from scheduler_reader.knowledge.gpus import GIB
+from scheduler_reader.rule_engine.settings import setting_value
 from scheduler_reader.rule_engine.sources import Sources
 from scheduler_reader.value import Unknown
+
+WIDE_KV_CACHE = ("auto", "bfloat16", "float16", "float32", "half")  # two bytes an element, or more
 
 
 def starts(sources: Sources) -> bool | Unknown:
@@ -30,6 +34,14 @@ def start_remedies(sources: Sources) -> str:
             "It takes a smaller checkpoint or larger GPUs: no change of these settings is enough."
         )
     return f"Sure to start with {', or '.join(remedies)}."
+
+
+def fp8_kv_cache_would_help(sources: Sources) -> bool:
+    """Whether an fp8 KV cache may hold more: not where the one there is is as narrow, nor on a GPU
+    that does not calculate in fp8."""
+    name = setting_value(sources.engine, "kv_cache_dtype")
+    is_wide = isinstance(name, Unknown) or name is None or name in WIDE_KV_CACHE
+    return is_wide and sources.engine.hardware.gpu.capability >= FP8_CAPABILITY
 
 
 def budget_gib(sources: Sources) -> float | Unknown:

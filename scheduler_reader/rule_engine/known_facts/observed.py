@@ -17,6 +17,12 @@ def observed_waiting(sources: Sources) -> float | Unknown:
     return _observed(sources, "waiting")
 
 
+def nobody_waits(sources: Sources) -> bool:
+    """Whether a look at the queue found fewer than one waiting request; False where nobody looked."""
+    waiting = _observed(sources, "waiting")
+    return not isinstance(waiting, Unknown) and waiting < 1
+
+
 def observed_kv_cache_usage(sources: Sources) -> float | Unknown:
     """Share of KV blocks in use, 0 to 1 (vllm:kv_cache_usage_perc)."""
     return _observed(sources, "kv_cache_usage")

@@ -1,0 +1,49 @@
+"""Findings heed what is already set, and what was observed."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+import scheduler_reader
+
+LLAMA_8B = "meta-llama/Llama-3.1-8B-Instruct"
+CROWD = {"concurrency": 400, "num_requests": 800, "input_tokens": 6000, "output_tokens": 1500}
+FULL = {"kv_cache_usage": 0.99, "waiting": 12, "running": 40}
+ABOUT_BLOCKS = {"BAT104", "MEM107", "OBS102"}
+
+
+def fixes(arguments: str, gpu: str = "h100", **options: Any) -> dict[str, str]:
+    """Code → the fix of each finding."""
+    command = ["vllm", "serve", LLAMA_8B, *arguments.split()]
+    (reading,) = scheduler_reader.diagnose(command, vllm_version="0.18.0", gpu=gpu, **options)
+    return {finding.code: finding.fix_text for finding in reading.findings}
+
+
+@pytest.mark.parametrize(
+    ("arguments", "gpu", "is_advised"),
+    [
+        ("--max-model-len 8192", "h100", True),
+        ("--max-model-len 8192 --kv-cache-dtype fp8", "h100", False),
+        ("--max-model-len 8192", "a100", False),  # its kernels do not calculate in fp8
+    ],
+)
+def test_an_fp8_kv_cache_is_advised_where_it_would_help(
+    arguments: str, gpu: str, is_advised: bool
+) -> None:
+    found = fixes(arguments, gpu, workload=CROWD, observed=FULL)
+    assert found.keys() >= ABOUT_BLOCKS
+    assert {"fp8" in found[code] for code in ABOUT_BLOCKS} == {is_advised}
+
+
+@pytest.mark.parametrize(
+    ("observed", "is_found"),
+    [(None, True), ({"waiting": 30}, True), ({"waiting": 0}, False), ({"running": 16}, True)],
+)
+def test_seats_do_not_bind_where_nobody_is_seen_to_wait(
+    observed: dict[str, float] | None, is_found: bool
+) -> None:
+    load = {"concurrency": 64, "num_requests": 640, "input_tokens": 500, "output_tokens": 100}
+    found = fixes("--max-model-len 8192 --max-num-seqs 16", workload=load, observed=observed)
+    assert ("BAT101" in found) is is_found
