@@ -87,6 +87,7 @@ def test_settings_are_read_only_where_a_file_has_some(diagnosis: set[str], tmp_p
         "tomllib",
         "concurrent.futures",
         "tempfile",
+        "packaging.specifiers",
         "scheduler_reader.observe.observation",
         "scheduler_reader.diagnosis.measured",
         "scheduler_reader.parse.image_version",

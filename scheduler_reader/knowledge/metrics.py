@@ -5,8 +5,6 @@ from __future__ import annotations
 from functools import cache
 from typing import Any
 
-from packaging.specifiers import SpecifierSet
-
 from scheduler_reader.data import documents
 from scheduler_reader.errors import DataError
 from scheduler_reader.knowledge.versions import Release
@@ -16,7 +14,7 @@ from scheduler_reader.knowledge.versions import Release
 def metric_name(metric: str, release: Release) -> str:
     """What `release` calls a metric such as `kv_cache_usage`."""
     for entry in _document()["metrics"][metric]:
-        if SpecifierSet(entry["versions"]).contains(release.version, prereleases=True):
+        if release.meets(entry["versions"]):
             return str(entry["name"])
     raise DataError(f"compat_matrix/metric_names.yaml: {metric} has no name at {release.name}")
 

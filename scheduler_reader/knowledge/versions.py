@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import re
 from functools import cache
+from operator import eq, ge, le, lt
 
 from packaging.version import Version
 
 from scheduler_reader.data import json_file
-from scheduler_reader.errors import UsageError
+from scheduler_reader.errors import DataError, UsageError
 from scheduler_reader.record import Record
+
+_COMPARED = {">=": ge, "<=": le, "<": lt, "==": eq}
 
 
 class Release(Record):
@@ -31,6 +34,14 @@ class Release(Record):
         """Whether this release lies in the inclusive range first – last."""
         return _is_within(self.name, first, last)
 
+    def meets(self, bounds: str) -> bool:
+        """Whether `>=0.8.0,<0.11.0` or another `versions` of our own data holds for this release.
+
+        As PEP 440 has it for releases that are no pre-releases, without loading what reads the
+        whole of it.  Raises `DataError` for another operator.
+        """
+        return _meets(self.name, bounds)
+
 
 @cache
 def parsed(name: str) -> Version:
@@ -41,6 +52,18 @@ def parsed(name: str) -> Version:
 @cache
 def _is_within(name: str, first: str, last: str) -> bool:
     return parsed(first) <= parsed(name) <= parsed(last)
+
+
+@cache
+def _meets(name: str, bounds: str) -> bool:
+    for bound in bounds.split(","):
+        limit = bound.lstrip("<=>")
+        compared = _COMPARED.get(bound.removesuffix(limit))
+        if compared is None:
+            raise DataError(f"versions: {bounds}: a bound begins with {', '.join(_COMPARED)}")
+        if not compared(parsed(name), parsed(limit)):
+            return False
+    return True
 
 
 @cache

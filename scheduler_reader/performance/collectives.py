@@ -24,11 +24,5 @@ def norms_over_all_heads(release: Release, architecture: str) -> NormReduction:
     entries = table["all_reduces"].get(architecture, ())
     if not entries:
         return NormReduction(0, 0.0)
-    from packaging.specifiers import SpecifierSet
-
-    count = next(
-        entry["count"]
-        for entry in entries
-        if SpecifierSet(entry["versions"]).contains(release.version, prereleases=True)
-    )
+    count = next(entry["count"] for entry in entries if release.meets(entry["versions"]))
     return NormReduction(count, float(table["bytes_a_token"]))

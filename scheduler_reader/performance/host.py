@@ -44,12 +44,10 @@ def host_overhead(release: Release, is_async: bool, launch_layer_s: float) -> Ho
 
 @cache
 def _overheads(release: Release, is_async: bool) -> Mapping[str, Any]:
-    from packaging.specifiers import SpecifierSet
-
     for entry in _document()["overheads"]:
         wanted = entry.get("async_scheduling")
         fits = wanted is None or wanted == is_async
-        if fits and SpecifierSet(entry["versions"]).contains(release.version, prereleases=True):
+        if fits and release.meets(entry["versions"]):
             overheads: Mapping[str, Any] = entry
             return overheads
     raise DataError(f"compat_matrix/host.yaml: overheads has no entry for vLLM {release.name}")

@@ -7,8 +7,6 @@ from collections.abc import Callable, Iterable
 from math import floor
 from typing import Any
 
-from packaging.specifiers import SpecifierSet
-
 from scheduler_reader.rule_engine.compile import CompiledRule
 from scheduler_reader.rule_engine.expression import Evaluator, MissingFact, known
 from scheduler_reader.rule_engine.facts import Facts
@@ -60,13 +58,19 @@ def functions_of(facts: Facts) -> dict[str, Callable[..., Any]]:
         "option": facts.option,
         "policy": facts.policy,
         "policy_place": facts.policy_place,
-        "is_within": lambda version, specifier: SpecifierSet(specifier).contains(version, True),
+        "is_within": _is_within,
         "since": facts.since,
         "upper": lambda value: str(value).upper(),
         "floor": floor,
         "min": min,
         "max": max,
     }
+
+
+def _is_within(version: str, specifier: str) -> bool:
+    from packaging.specifiers import SpecifierSet  # few rules ask for it
+
+    return SpecifierSet(specifier).contains(version, prereleases=True)
 
 
 def _findings(compiled: CompiledRule, facts: Facts, evaluator: Evaluator) -> list[Finding]:

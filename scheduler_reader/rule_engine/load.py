@@ -6,8 +6,6 @@ from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
 
-from packaging.specifiers import SpecifierSet
-
 from scheduler_reader.data import compile_folder, documents
 from scheduler_reader.errors import UsageError
 from scheduler_reader.knowledge.versions import Release
@@ -53,12 +51,9 @@ def rules_for(release: Release, folders: Sequence[Path] = ()) -> tuple[CompiledR
 
 @cache
 def _own_rules_for(release: str) -> tuple[CompiledRule, ...]:
-    within: dict[str, bool] = {}
-    held = []
-    for path, document in documents("rules").items():
-        versions = document.get("versions", ALL_RELEASES)
-        if versions not in within:
-            within[versions] = SpecifierSet(versions).contains(release, prereleases=True)
-        if within[versions]:
-            held.append(rule_of(f"rules/{path}", document))
+    held = [
+        rule_of(f"rules/{path}", document)
+        for path, document in documents("rules").items()
+        if Release(release).meets(document.get("versions", ALL_RELEASES))
+    ]
     return tuple(CompiledRule(rule) for rule in sorted(held, key=lambda rule: rule.code))

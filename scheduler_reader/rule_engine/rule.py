@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, get_args
-
-from packaging.specifiers import InvalidSpecifier, SpecifierSet
+from typing import TYPE_CHECKING, Any, get_args
 
 from scheduler_reader.diagnosis.verdict import Default
 from scheduler_reader.errors import DataError
 from scheduler_reader.record import Record
 from scheduler_reader.rule_engine.finding import Confidence, Effect, Severity
+
+if TYPE_CHECKING:
+    from packaging.specifiers import SpecifierSet
 
 CHOICES: dict[str, tuple[str, ...]] = {
     "default": get_args(Default),
@@ -49,7 +50,9 @@ class Rule(Record):
 
     @property
     def specifier(self) -> SpecifierSet:
-        """The vLLM releases the rule holds for."""
+        """The vLLM releases the rule holds for; `DataError` where the text is no specifier."""
+        from packaging.specifiers import InvalidSpecifier, SpecifierSet  # of a user's rules
+
         try:
             return SpecifierSet(self.versions)
         except InvalidSpecifier as error:

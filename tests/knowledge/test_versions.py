@@ -5,8 +5,10 @@ from __future__ import annotations
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from packaging.specifiers import SpecifierSet
 
-from scheduler_reader.errors import UsageError
+from scheduler_reader.data import documents
+from scheduler_reader.errors import DataError, UsageError
 from scheduler_reader.knowledge.versions import Release, find_release, latest, releases
 
 
@@ -74,3 +76,28 @@ def test_any_text_is_a_release_or_wrong_usage(text: str) -> None:
         assert find_release(text).name in releases()
     except UsageError as error:
         assert repr(text) in str(error)
+
+
+def _stated(content: object) -> set[str]:
+    """Every `versions` of a document, at any depth."""
+    if isinstance(content, list):
+        return {text for item in content for text in _stated(item)}
+    if not isinstance(content, dict):
+        return set()
+    found = {text for item in content.values() for text in _stated(item)}
+    return found | ({content["versions"]} if isinstance(content.get("versions"), str) else set())
+
+
+@pytest.mark.parametrize("folder", ["rules", "compat_matrix"])
+def test_bounds_of_our_data_hold_for_the_releases_that_packaging_says(folder: str) -> None:
+    stated = _stated(list(documents(folder).values()))
+    assert len(stated) > 5
+    for bounds in stated:
+        held = {name for name in releases() if Release(name).meets(bounds)}
+        assert held == set(SpecifierSet(bounds).filter(releases(), prereleases=True)), bounds
+
+
+@pytest.mark.parametrize("bounds", ["~=0.9", "0.9.0", ">0.9.0", "!=0.9.0", ">=0.8.0,"])
+def test_other_bounds_are_a_mistake_in_our_data(bounds: str) -> None:
+    with pytest.raises(DataError, match="a bound begins with >=, <=, <, =="):
+        latest().meets(bounds)
