@@ -66,6 +66,15 @@ NGRAM = MTP.replace("mtp", "ngram")
         ("0.18.0", f"{QWEN3} {NGRAM}", "draft_lacks_pipeline_parallel", False),
         ("0.18.0", NEXT, "draft_lacks_pipeline_parallel", False),
         ("0.18.0", QWEN3, "layer_partition_mistake", None),
+        ("0.18.0", "google/gemma-4-31B-it", "largest_head_size", 512),
+        ("0.18.0", QWEN3, "largest_head_size", 128),
+        ("0.18.0", QWEN3, "lacks_tool_call_parser", False),
+        ("0.18.0", f"{QWEN3} --tool-call-parser hermes", "lacks_tool_call_parser", False),
+        ("0.18.0", f"{QWEN3} --tool-call-parser gemma4", "lacks_tool_call_parser", True),
+        ("0.19.0", f"{QWEN3} --tool-call-parser gemma4", "lacks_tool_call_parser", False),
+        ("0.18.0", f"{QWEN3} --tool-call-parser of_nobody", "lacks_tool_call_parser", True),
+        ("0.10.1", f"{QWEN3} --reasoning-parser glm45", "lacks_reasoning_parser", False),
+        ("0.10.0", f"{QWEN3} --reasoning-parser glm45", "lacks_reasoning_parser", True),
     ],
 )
 def test_fact(version: str, command: str, fact: str, value: Any) -> None:
@@ -93,3 +102,11 @@ def test_layers_dealt_to_stages(written: str, stages: int, mistake: str | None) 
     nothing = Unknown("nothing is predicted")
     facts = Facts.of(engine, nothing, nothing, nothing, DEFAULT_WORKLOAD, Slo())
     assert facts.value("layer_partition_mistake") == mistake
+
+
+def test_a_parser_that_left_is_not_told_of() -> None:
+    command = f"vllm serve {QWEN3} --tool-call-parser minimax"
+    engine = resolve(parse_command(command.split()).engines[0], ResolveOptions("0.24.0"))
+    nothing = Unknown("nothing is predicted")
+    facts = Facts.of(engine, nothing, nothing, nothing, DEFAULT_WORKLOAD, Slo())
+    assert isinstance(facts.value("lacks_tool_call_parser"), Unknown)

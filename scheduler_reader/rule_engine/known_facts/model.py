@@ -74,6 +74,14 @@ def intermediate_size(sources: Sources) -> int | Unknown | None:
     return model if isinstance(model, Unknown) else model.value.intermediate_size
 
 
+def largest_head_size(sources: Sources) -> int | Unknown:
+    """Elements of the widest attention head: Gemma 4's full layers have wider ones."""
+    model = _named(sources)
+    if isinstance(model, Unknown):
+        return model
+    return max(model.value.head_dim, int(model.value.extra.get("global_head_dim") or 0))
+
+
 def uses_mla(sources: Sources) -> bool | Unknown:
     """Latent attention (MLA): one latent vector a token instead of keys and values by head."""
     model = _named(sources)
