@@ -15,7 +15,7 @@ from scheduler_reader.diagnosis.confirmation import Simulator
 from scheduler_reader.knowledge.flags import flag_table
 from scheduler_reader.knowledge.versions import Release
 from scheduler_reader.parse.source import ParsedEngine
-from scheduler_reader.performance import estimate_performance, expected_performance
+from scheduler_reader.performance import estimate_performance, expected_performance, is_in_step
 from scheduler_reader.performance.estimate import PerformanceEstimate
 from scheduler_reader.policy import NO_POLICY, Policy, needs_prediction
 from scheduler_reader.record import Record
@@ -72,7 +72,7 @@ def assess(parsed: ParsedEngine, request: Request) -> Assessment:
     workload = request.workload or DEFAULT_WORKLOAD
     plan = plan_capacity(engine, workload)
     estimate = predicted(engine, plan, request)
-    base = estimate if request.workload is None else None  # of a stated one: by simulation
+    base = _base(estimate) if request.workload is None else None  # of a stated one: by simulation
     bottleneck = find_bottleneck(
         engine, plan, workload, request.slo, base=base, simulator=_simulator(request, estimate)
     )
@@ -153,7 +153,7 @@ def check(parsed: ParsedEngine, request: Request) -> Checked:
             known.capacity,
             workload,
             request.slo,
-            base=None if is_judged else known.performance,
+            base=None if is_judged else _base(known.performance),
             step=known.step,
         ),
         workload=workload,
@@ -165,6 +165,11 @@ def check(parsed: ParsedEngine, request: Request) -> Checked:
         sources = replace(sources, estimate=_not_predicted, find_bottleneck=_not_predicted)
     findings, not_evaluated = evaluate(request.wanted_rules(engine.release), Facts(sources))
     return Checked(engine, findings, not_evaluated)
+
+
+def _base(estimate: Value[PerformanceEstimate]) -> Value[PerformanceEstimate] | None:
+    """What limits are lifted of; None where that is not this estimate, as its requests are in step."""
+    return None if is_in_step(estimate) else estimate
 
 
 def predicted(
@@ -208,11 +213,6 @@ def _changed(
     return plan, predicted(changed, plan, request, is_changed=True)
 
 
-def _keeps_in_step(load: Workload) -> bool:
-    is_crowd = load.protocol == "closed-loop" and (load.concurrency or 1) > 1
-    return is_crowd and load.trace is None and load.output_tokens.constant is not None
-
-
 def workload_assumption(
     stated: Workload | None, requests: int = DEFAULT_WORKLOAD.num_requests
 ) -> tuple[str, ...]:
@@ -221,7 +221,7 @@ def workload_assumption(
     `requests` is how many of the assumed workload are run.
     """
     if stated is not None:
-        return (IN_STEP,) if _keeps_in_step(stated) else ()
+        return (IN_STEP,) if stated.keeps_in_step else ()
     return (
         f"workload: closed loop, 64 concurrent, burst start, {requests:,} requests, input 820-1,024 and "
         "output 205-256 tokens, no shared prefix (nobody states one: --workload, --isl, --osl)",

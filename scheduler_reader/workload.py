@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, fields, replace
+from math import sqrt
 from pathlib import Path
 from typing import Any, ClassVar, Literal, TypeAlias
 
@@ -57,6 +58,18 @@ class Lengths:
         law = self.normal or self.lognormal
         assert law is not None
         return law["mean"]
+
+    @property
+    def std(self) -> float:
+        """How far they spread: the standard deviation."""
+        if self.constant is not None:
+            return 0.0
+        if self.uniform is not None:
+            low, high = self.uniform
+            return sqrt(((high - low + 1) ** 2 - 1) / 12)
+        law = self.normal or self.lognormal
+        assert law is not None
+        return law["std"]
 
     @property
     def summary(self) -> str:
@@ -133,6 +146,14 @@ class Workload:
         if self.shared_prefix_tokens:
             return min(1.0, self.shared_prefix_tokens / self.input_tokens.mean)
         return self.prefix_cache_hit_rate
+
+    @property
+    def keeps_in_step(self) -> bool:
+        """Whether it is a closed loop of several clients whose outputs are all of one length: requests
+        that start together then end together, and so do those that follow them.
+        """
+        is_crowd = self.protocol == "closed-loop" and (self.concurrency or 1) > 1
+        return is_crowd and self.trace is None and self.output_tokens.constant is not None
 
     def replaced(self, changes: Mapping[str, Any]) -> Workload:
         """A copy with some fields replaced, without the name; a bad value is a `UsageError`.

@@ -23,7 +23,7 @@ from scheduler_reader.diagnosis.objective import (
     throughput_gain,
 )
 from scheduler_reader.diagnosis.verdict import Bottleneck, Confidence, Kind, Lift
-from scheduler_reader.performance import operating_estimate
+from scheduler_reader.performance import estimate_out_of_step
 from scheduler_reader.performance.build import build_step_model
 from scheduler_reader.performance.estimate import PerformanceEstimate, StepShares
 from scheduler_reader.performance.step import StepModel
@@ -69,7 +69,7 @@ def find_bottleneck(
         verdict = Bottleneck("paged_attention", "hbm_capacity", "high", sentences, ())
         return Known(verdict, ORIGIN)
     if evaluate is None:  # a lifted limit changes which steps are made, not what they take
-        evaluate = partial(operating_estimate, step=step or build_step_model(engine))
+        evaluate = partial(estimate_out_of_step, step=step or build_step_model(engine))
     base = base or evaluate(engine, plan, workload, slo)
     if isinstance(base, Unknown):
         return base

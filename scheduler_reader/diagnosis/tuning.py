@@ -30,7 +30,7 @@ from scheduler_reader.diagnosis.objective import (
 )
 from scheduler_reader.diagnosis.verdict import OBSERVED, Bottleneck, Kind, TuningStep
 from scheduler_reader.knowledge.metrics import metric_name
-from scheduler_reader.performance import operating_estimate
+from scheduler_reader.performance import estimate_out_of_step
 from scheduler_reader.performance.estimate import PerformanceEstimate
 from scheduler_reader.record import Record
 from scheduler_reader.resolve.engine import ResolvedEngine
@@ -110,7 +110,7 @@ def tune(
     workload: Workload,
     slo: Slo,
     *,
-    evaluate: Evaluate = operating_estimate,
+    evaluate: Evaluate = estimate_out_of_step,
     base: Value[PerformanceEstimate] | None = None,
     repredict: Repredict | None = None,
     verdict: Value[Bottleneck] | None = None,

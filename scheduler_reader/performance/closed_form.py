@@ -1,7 +1,8 @@
 """Estimate what a workload gets from an engine, in closed form.
 
 The engine becomes a step model, its scheduler's limits and the requests that fit (`steady`), and
-is put under the load protocol (`load`).
+is put under the load protocol (`load`).  `in_step` False: requests of a closed loop are taken to be
+out of step where they are not; their waits then tell of the engine alone, as without a burst.
 """
 
 from __future__ import annotations
@@ -10,8 +11,9 @@ from scheduler_reader.capacity.plan import CapacityPlan
 from scheduler_reader.performance.break_even import speculation_effect
 from scheduler_reader.performance.build import build_step_model
 from scheduler_reader.performance.estimate import PerformanceEstimate
-from scheduler_reader.performance.load import Load
+from scheduler_reader.performance.load import OUT_OF_STEP, Load
 from scheduler_reader.performance.prefix_hits import hit_rate, hit_sentences
+from scheduler_reader.performance.ranges import moved
 from scheduler_reader.performance.rhythm import Demand
 from scheduler_reader.performance.served import longest_request, refused_sentences, unserved
 from scheduler_reader.performance.settings import parallelism, scheduler_limits
@@ -23,27 +25,45 @@ from scheduler_reader.value import Known, Origin, Unknown, Value
 from scheduler_reader.workload import Slo, Workload
 
 ORIGIN = Origin("derived", "closed form of the steady state and the start-up burst")
+IN_STEP = Origin("derived", "closed form of requests that stay in step, and of the start-up burst")
 
 
 def estimate_performance(
-    engine: ResolvedEngine, plan: CapacityPlan, workload: Workload, slo: Slo
+    engine: ResolvedEngine,
+    plan: CapacityPlan,
+    workload: Workload,
+    slo: Slo,
+    *,
+    in_step: bool = True,
 ) -> Value[PerformanceEstimate]:
-    """The best estimate with its low and high end (every step faster or slower by the spread)."""
+    """The best estimate with its low and high end (every step faster or slower by the spread).
+
+    The ends of a loop in step lie as far from it as those of one that is not: rounds change by whole
+    steps, not with the time of a step.
+    """
     step = build_step_model(engine)
-    best = expected_performance(engine, plan, workload, slo, step)
+    best = expected_performance(engine, plan, workload, slo, step, in_step=in_step)
     if isinstance(step, Unknown) or isinstance(best, Unknown):
         return best
-    ends = []
+    middle: Value[PerformanceEstimate] = best
+    if is_in_step(best):
+        middle = estimate_out_of_step(engine, plan, workload, slo, step)
+    assert isinstance(middle, Known)  # or there were no best estimate
+    ends: list[PerformanceEstimate | None] = []
     for model in step.value.accepting(workload.acceptance_length).ends():
-        end = operating_estimate(engine, plan, workload, slo, Known(model, step.origin))
-        ends.append(None if isinstance(end, Unknown) else end.value)
+        end = estimate_out_of_step(engine, plan, workload, slo, Known(model, step.origin))
+        if isinstance(end, Unknown):
+            ends.append(None)
+        else:
+            is_far = middle is not best
+            ends.append(moved(end.value, middle.value, best.value) if is_far else end.value)
     assumptions = (
         *hit_sentences(engine, plan, workload),
         *draft_sentences(best.value.speculation),
         *refused_sentences(engine, plan, workload),
     )
     found = best.value._replace(low=ends[0], high=ends[1], assumptions=assumptions)
-    return Known(found, ORIGIN)
+    return Known(found, best.origin)
 
 
 def expected_performance(
@@ -52,17 +72,19 @@ def expected_performance(
     workload: Workload,
     slo: Slo,
     step: Value[StepModel] | None = None,
+    *,
+    in_step: bool = True,
 ) -> Value[PerformanceEstimate]:
     """The best estimate and what speculation does to it: a third of the work of the range."""
     step = build_step_model(engine) if step is None else step
-    best = operating_estimate(engine, plan, workload, slo, step)
+    best = operating_estimate(engine, plan, workload, slo, step, in_step=in_step)
     if isinstance(best, Unknown):
         return best
     parts = _replica(engine, plan, workload, step)
     assert not isinstance(parts, Unknown)  # or there were no best estimate
     replica, seats, _ = parts
     effect = speculation_effect(replica, min(seats, best.value.running / _replicas(engine)), seats)
-    return Known(best.value._replace(speculation=effect), ORIGIN)
+    return Known(best.value._replace(speculation=effect), best.origin)
 
 
 def operating_estimate(
@@ -71,6 +93,8 @@ def operating_estimate(
     workload: Workload,
     slo: Slo,
     step: Value[StepModel] | None = None,
+    *,
+    in_step: bool = True,
 ) -> Value[PerformanceEstimate]:
     """One estimate without a range; `step` None: build the step model of the engine."""
     step = build_step_model(engine) if step is None else step
@@ -78,8 +102,32 @@ def operating_estimate(
     if isinstance(parts, Unknown):
         return parts
     load = Load(*parts, _replicas(engine), workload, slo)
-    result = load.closed() if workload.protocol == "closed-loop" else load.open()
-    return Known(result, ORIGIN)
+    if workload.protocol == "open-loop":
+        return Known(load.open(), ORIGIN)
+    found = load.in_step() if in_step else None
+    if found is not None:
+        return Known(found, IN_STEP)
+    notes = (OUT_OF_STEP,) if in_step and workload.keeps_in_step else ()
+    result = load.closed()
+    return Known(result._replace(not_modeled=(*result.not_modeled, *notes)), ORIGIN)
+
+
+def estimate_out_of_step(
+    engine: ResolvedEngine,
+    plan: CapacityPlan,
+    workload: Workload,
+    slo: Slo,
+    step: Value[StepModel] | None = None,
+) -> Value[PerformanceEstimate]:
+    """One estimate to tell limits apart by: waits of requests in step are of the benchmark, as those
+    of its start-up burst are, and go where lengths vary.
+    """
+    return operating_estimate(engine, plan, workload, slo, step, in_step=False)
+
+
+def is_in_step(estimate: Value[PerformanceEstimate]) -> bool:
+    """Whether it is the closed form of requests that stay in step."""
+    return estimate.origin == IN_STEP
 
 
 def _replicas(engine: ResolvedEngine) -> int:

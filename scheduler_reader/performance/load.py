@@ -1,8 +1,9 @@
-"""The load protocols on a steady state: a closed loop with its start-up burst, and an open loop.
+"""The load protocols on a steady state: closed loops with their start-up burst, and an open loop.
 
 A closed loop keeps `concurrency` requests in flight and, in benchmark fashion, sends the first
 ones together, so that their prompts queue for each other and raise the mean TTFT of the whole
-run.  An open loop offers a rate and is saturated when the engine sustains less.
+run.  With outputs of one length, or nearly, requests stay in step (`in_step`).  An open loop offers
+a rate and is saturated when the engine sustains less.
 """
 
 from __future__ import annotations
@@ -15,13 +16,24 @@ from scheduler_reader.performance.estimate import (
     PerformanceEstimate,
     StepShares,
 )
+from scheduler_reader.performance.in_step import rounds_in_step
 from scheduler_reader.performance.rhythm import Demand
+from scheduler_reader.performance.rounds import Crowd
 from scheduler_reader.performance.steady import OperatingPoint, Replica
 from scheduler_reader.performance.step import StepModel
-from scheduler_reader.performance.tails import WaitingTime, poisson_within, queue_wait
+from scheduler_reader.performance.tails import (
+    CountedWaits,
+    WaitingTime,
+    poisson_within,
+    queue_wait,
+)
 from scheduler_reader.record import Record
 from scheduler_reader.workload import Slo, Workload
 
+OUT_OF_STEP = (
+    "outputs of one length: requests that stay in step are estimated as out of step beside a steady "
+    "start, pipeline stages or too few KV blocks; TTFT may be far higher"
+)
 NEAR_CAPACITY = 0.97  # of the capacity: a load beyond it is evaluated there, with its backlog
 
 
@@ -29,7 +41,7 @@ class _Outcome(Record):
     """What a protocol makes of a steady state; one replica, seconds."""
 
     point: OperatingPoint
-    waiting: WaitingTime
+    waiting: WaitingTime | CountedWaits
     tpot_s: float
     rate: float
     running: float
@@ -62,9 +74,7 @@ class Load(Record):
 
     def closed(self) -> PerformanceEstimate:
         """A closed loop: Little's law gives the time in the system, the rest is waiting."""
-        workload = self.workload
-        assert workload.concurrency is not None
-        together = min(workload.concurrency, workload.num_requests) / self.replicas
+        together = self._clients
         clients = max(together, 1.0)
         residents = min(clients, self.seats)
         replica, preempted = self._preempting(together)
@@ -129,6 +139,41 @@ class Load(Record):
         tpot_s = self._tpot_s(point)
         return self._estimate(_Outcome(point, waiting, tpot_s, rate, running, late, capacity))
 
+    @property
+    def _clients(self) -> float:
+        assert self.workload.concurrency is not None
+        return min(self.workload.concurrency, self.workload.num_requests) / self.replicas
+
+    def in_step(self) -> PerformanceEstimate | None:
+        """A closed loop whose requests stay in step from its start-up burst on, and nothing but seats
+        and the token budget decides over them; None: another one.
+
+        The next in a queue is there at once, a client's next request is not.
+        """
+        workload, replica, clients = self.workload, self.replica, self._clients
+        size, total = min(clients, self.seats), workload.num_requests / self.replicas
+        is_plain = workload.start == "burst" and replica.step.batches_in_flight == 1
+        if not is_plain or clients <= 1 or size >= self.fitting or workload.trace is not None:
+            return None
+        steps, queued = replica.steps, clients - size
+        absent_s = 0.0 if queued else self.frontend_s
+        spread = workload.output_tokens.std / replica.step.acceptance
+        crowd = Crowd(size, total, absent_s, replica.limits.steps_ahead, spread)
+        rounds = rounds_in_step(steps, crowd)
+        if rounds is None:
+            return None
+        away = size * self.frontend_s / rounds.round_s
+        return self._estimate(
+            _Outcome(
+                rounds.point(steps),
+                rounds.waiting(clients, self.frontend_s),
+                tpot_s=rounds.itl_s / replica.step.acceptance,
+                rate=total / rounds.run_s,
+                running=size if queued else size - away,
+                waiting_requests=max(0.0, queued - away) if queued else 0.0,
+            )
+        )
+
     def _preempting(self, together: float) -> tuple[Replica, float]:
         """The replica with recomputed prompts in its demand, and preemptions a request.
 
@@ -185,7 +230,7 @@ class Load(Record):
             floor=_floor(self.replica.step, demand),
             shares=StepShares(*(part / total for part in point.parts)),
             not_modeled=self.replica.step.not_modeled,
-            steady_ttft_p99_ms=None if outcome.is_saturated else outcome.waiting.steady_p99 * 1e3,
+            steady_ttft_p99_ms=None if outcome.is_saturated else _steady_p99_ms(outcome.waiting),
         )
 
     def _queue_growth(self, capacity: float | None) -> float | None:
@@ -201,7 +246,9 @@ class Load(Record):
         median = point.decode_step_s if point.mixed_share < 0.5 else point.mixed_step_s
         return Latency(mean, median * 1e3, point.slowest_step_s * 1e3)
 
-    def _share_good(self, point: OperatingPoint, waiting: WaitingTime, tpot_s: float) -> float:
+    def _share_good(
+        self, point: OperatingPoint, waiting: WaitingTime | CountedWaits, tpot_s: float
+    ) -> float:
         """The share of requests within all objectives, taken as independent."""
         slo, share = self.slo, 1.0
         if slo.ttft_ms is not None:
@@ -230,7 +277,12 @@ def _growing(first_s: float, mean_s: float) -> WaitingTime:
     return WaitingTime(1.0, first_s, last_s, last_s, 0.0)
 
 
-def _milliseconds(waiting: WaitingTime, is_saturated: bool) -> Latency:
+def _steady_p99_ms(waiting: WaitingTime | CountedWaits) -> float | None:
+    seconds = waiting.steady_p99
+    return None if seconds is None else seconds * 1e3
+
+
+def _milliseconds(waiting: WaitingTime | CountedWaits, is_saturated: bool) -> Latency:
     if is_saturated:
         return Latency(waiting.mean * 1e3)
     return Latency(waiting.mean * 1e3, waiting.quantile(0.5) * 1e3, waiting.quantile(0.99) * 1e3)

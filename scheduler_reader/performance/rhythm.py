@@ -13,6 +13,8 @@ from scheduler_reader.performance.settings import SchedulerLimits
 from scheduler_reader.performance.step import StepModel, StepParts, Times
 from scheduler_reader.record import Record
 
+ROUNDING = 1e-6  # of a token, a request or a step
+
 
 class Demand(Record):
     """Mean tokens of a request; `computed_tokens` is the prompt without its prefix-cache hits."""
@@ -58,6 +60,7 @@ class Steps:
     def __init__(self, step: StepModel, limits: SchedulerLimits, demand: Demand) -> None:
         self._times, self._limits, self._queries = step.times, limits, step.queries
         self._prompt, self._context = demand.computed_tokens, demand.mean_context_tokens
+        self._last_context = demand.prompt_tokens + demand.output_tokens
         self._cached = demand.prompt_tokens - demand.computed_tokens
         # Steps between the first token of a request and its last.
         self.gaps = (demand.output_tokens - 1) / step.acceptance
@@ -127,6 +130,39 @@ class Steps:
         if prompt > longest and left > longest:
             left = longest
         return left if left > 1 else 1.0
+
+    @property
+    def prompt(self) -> float:
+        """Tokens to compute of a prompt."""
+        return self._prompt
+
+    def at_once(self, seqs: float) -> tuple[float, float]:
+        """Prompts that a full step beside `seqs` decoding requests computes at, and in how many steps
+        each: one, or several of a prompt that is longer than a step has room for, or than it may take.
+        """
+        limits, prompt = self._limits, self._prompt
+        left = max(1.0, limits.token_budget - seqs * self._queries)
+        if not limits.is_chunked:
+            return float(max(1, int(left / prompt))), 1.0
+        chunk = min(prompt, left, limits.longest_chunk_tokens)
+        return left / chunk, prompt / chunk
+
+    def decoded_beside(self, tokens: float) -> float:
+        """Requests that a step with so many prompt tokens has room to decode."""
+        left = self._limits.token_budget - tokens - ROUNDING
+        return max(0.0, left / self._queries)
+
+    def saturated(self, requests: float) -> float:
+        """Steps in which so many are computed and decoded where all their tokens fill all steps."""
+        tokens = self._prompt + self.gaps * self._queries
+        return requests * tokens / self._limits.token_budget
+
+    def last_decode_seconds(self, seqs: float) -> float:
+        """A step that brings last tokens, in which nobody is computed: none where nobody decodes."""
+        if seqs < 1e-6:
+            return 0.0
+        memory, compute, communication, host = self._times(seqs, seqs * self._last_context)
+        return memory + compute + communication + host
 
     def decode_seconds(self, seqs: float) -> float:
         """A step that only decodes; a fraction of a request is a step that takes place less often."""

@@ -25,6 +25,7 @@ class SchedulerLimits(Record):
     max_num_seqs: int
     is_chunked: bool
     longest_chunk_tokens: int  # long_prefill_token_threshold; the token budget where it is unset
+    steps_ahead: int = 0  # decided before the step that runs is over: asynchronous scheduling
 
 
 def optional(engine: ResolvedEngine, name: str, absent: Any) -> Any:
@@ -75,6 +76,7 @@ def scheduler_limits(engine: ResolvedEngine) -> Value[SchedulerLimits]:
         max_num_seqs=min(seqs, active) if isinstance(active, int) and active > 0 else seqs,
         is_chunked=engine.get("enable_chunked_prefill") is not False,
         longest_chunk_tokens=threshold if isinstance(threshold, int) and threshold > 0 else budget,
+        steps_ahead=int(is_on(engine, "async_scheduling")),
     )
     return Known(limits, Origin("derived", "scheduler limits"))
 

@@ -2,8 +2,8 @@
 
 Requests sit in the running queue while they are prefilled and then while they decode.  A rate of
 requests fixes the time between tokens and of a prefill (`rhythm`), and both must add up to the
-number of residents (Little's law); `flow` finds the rate where they do.  Neglected: that requests of
-equal length stay in step with each other.
+number of residents (Little's law); `flow` finds the rate where they do.  Requests are taken to be out of
+step; where they are not, see `in_step`.
 """
 
 from __future__ import annotations
@@ -130,7 +130,7 @@ class Replica(Record):
             prefill_s=residence_s - steps.gaps * itl_s - wait_s,
             prefill_wait_s=max(wait_s, crowded_s, prefilling_s) + decoding_s,
             residence_s=residence_s,
-            parts=_parts(steps, rhythm, mixed_time),
+            parts=parts_of(steps, (beside, rhythm.chunk), rhythm.seqs, mixed_time),
         )
 
     def _shortest_residence(self, steps: Steps) -> float:
@@ -181,12 +181,15 @@ def _settled(
     return steps.rhythm(rate, min(max(settled, 0.0), residents), seen)
 
 
-def _parts(steps: Steps, rhythm: Rhythm, mixed_time: float) -> StepParts:
-    """Seconds by what binds them, of a second of engine time."""
-    mixed = steps.mixed_parts(rhythm.beside, rhythm.chunk)
-    decode = steps.decode_parts(rhythm.seqs)
+def parts_of(
+    steps: Steps, prefill: tuple[float, float], seqs: float, mixed_time: float
+) -> StepParts:
+    """Seconds by what binds them, of a second of engine time: `mixed_time` of it in steps of `prefill`
+    (decoding requests, prompt tokens), the rest in steps that decode `seqs` requests.
+    """
+    mixed, decode = steps.mixed_parts(*prefill), steps.decode_parts(seqs)
     mixed_scale = mixed_time / fsum(mixed)
-    decode_scale = (1 - mixed_time) / fsum(decode) if rhythm.seqs > 0 else 0.0
+    decode_scale = (1 - mixed_time) / fsum(decode) if seqs > 0 else 0.0
     memory, compute, communication, host = (
         m * mixed_scale + d * decode_scale for m, d in zip(mixed, decode, strict=True)
     )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from math import exp, inf, log, sqrt
+from math import exp, fsum, inf, log, sqrt
 
 from scheduler_reader.record import Record
 
@@ -43,14 +43,70 @@ class WaitingTime(Record):
 
     def quantile(self, share: float) -> float:
         """The wait that `share` of the requests do not exceed (bisection)."""
-        low, high = 0.0, max(self.burst_high, self.shift + 20 * self.scale)
-        for _ in range(50):
-            middle = (low + high) / 2
-            if self.share_within(middle) >= share:
-                high = middle
-            else:
-                low = middle
-        return high
+        return _quantile(self, share, max(self.burst_high, self.shift + 20 * self.scale))
+
+
+class CountedWaits(Record):
+    """Seconds to the first token: a share of requests waits in the start-up burst, uniformly between
+    `burst_low` and `burst_high`; of the rest, so many requests wait so many seconds.
+    """
+
+    burst_share: float
+    burst_low: float
+    burst_high: float
+    later: tuple[tuple[float, float], ...]
+
+    @property
+    def mean(self) -> float:
+        burst = (self.burst_low + self.burst_high) / 2
+        if not self.later:
+            return burst
+        later = fsum(count * wait_s for count, wait_s in self.later) / self._count
+        return self.burst_share * burst + (1 - self.burst_share) * later
+
+    @property
+    def steady_p99(self) -> float | None:
+        """What 99 of 100 requests wait at most that are not of the burst; None: all are."""
+        if not self.later:
+            return None
+        return _quantile(self._replace(burst_share=0.0), 0.99, max(self.later, key=_wait)[1])
+
+    def share_within(self, seconds: float) -> float:
+        """The share of requests that wait at most `seconds`."""
+        burst_share, low, high, later = self
+        within = 0.0
+        for count, wait_s in later:
+            if wait_s <= seconds:
+                within += count
+        steady = within / self._count if later else 0.0
+        burst = 1.0 if seconds >= high else 0.0
+        if low < seconds < high:
+            burst = (seconds - low) / (high - low)
+        return burst_share * burst + (1 - burst_share) * steady
+
+    def quantile(self, share: float) -> float:
+        """The wait that `share` of the requests do not exceed (bisection)."""
+        longest_s = max((self.burst_high, *(wait_s for _, wait_s in self.later)))
+        return _quantile(self, share, longest_s)
+
+    @property
+    def _count(self) -> float:
+        return fsum(count for count, _ in self.later)
+
+
+def _wait(counted: tuple[float, float]) -> float:
+    return counted[1]
+
+
+def _quantile(waits: WaitingTime | CountedWaits, share: float, longest_s: float) -> float:
+    low, high = 0.0, longest_s
+    for _ in range(50):
+        middle = (low + high) / 2
+        if waits.share_within(middle) >= share:
+            high = middle
+        else:
+            low = middle
+    return high
 
 
 def poisson_within(mean: float, count: float) -> float:

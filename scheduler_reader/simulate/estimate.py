@@ -12,8 +12,9 @@ from math import fsum
 
 from scheduler_reader.capacity.plan import CapacityPlan
 from scheduler_reader.errors import UsageError
-from scheduler_reader.performance import estimate_performance, operating_estimate
-from scheduler_reader.performance.estimate import Latency, PerformanceEstimate
+from scheduler_reader.performance import estimate_out_of_step, estimate_performance
+from scheduler_reader.performance.estimate import PerformanceEstimate
+from scheduler_reader.performance.ranges import moved
 from scheduler_reader.resolve.engine import ResolvedEngine
 from scheduler_reader.simulate.drafts import in_tokens, objectives
 from scheduler_reader.simulate.failure import LongRunError
@@ -51,7 +52,7 @@ def simulated_estimate(
     searched by runs too (`sustained`); of an engine that `is_changed` for comparison only where the
     rate is near it.
     """
-    instant = estimate_performance(engine, plan, workload, slo)
+    instant = estimate_performance(engine, plan, workload, slo, in_step=False)
     if isinstance(instant, Unknown):
         return instant
     setup = set_up(engine, plan, workload)
@@ -60,7 +61,11 @@ def simulated_estimate(
         # latencies of saturation would say how long the run was, nothing else
         return Known(without_tails(instant.value), instant.origin)
     found = _simulated(instant.value, setup, slo, MOST_WORK)
-    found = _unsimulated(instant, found.reason) if isinstance(found, Unknown) else found
+    if isinstance(found, Unknown):
+        if workload.protocol == "closed-loop":
+            instant = estimate_performance(engine, plan, workload, slo)
+            assert isinstance(instant, Known)  # as above
+        found = _unsimulated(instant, found.reason)
     return Known(without_tails(found.value), found.origin) if found.value.saturated else found
 
 
@@ -78,7 +83,7 @@ def simulated_lift(
     """A run of the workload without one of the engine's limits, with less work than the engine's
     own; unknown, with the reason, where there is none.
     """
-    instant = operating_estimate(engine, plan, workload, slo)
+    instant = estimate_out_of_step(engine, plan, workload, slo)
     if isinstance(instant, Unknown):
         return instant
     if instant.value.saturated:
@@ -134,8 +139,8 @@ def _merged(
         preemptions_per_request=result.preemptions / len(records),
         steady_ttft_p99_ms=_steady_p99_ms(records, setup),
     )
-    low = instant.low and _moved(instant.low, instant, best)
-    high = instant.high and _moved(instant.high, instant, best)
+    low = instant.low and moved(instant.low, instant, best)
+    high = instant.high and moved(instant.high, instant, best)
     return best._replace(low=low, high=high)
 
 
@@ -158,35 +163,3 @@ def _steady_p99_ms(records: Sequence[RequestRecord], setup: Setup) -> float | No
         if record.first_token_s is not None and not (is_burst and record.arrival_s == 0)
     ]
     return (Distribution.of(waits).percentile(0.99) + setup.frontend_s) * 1e3 if waits else None
-
-
-def _moved(
-    end: PerformanceEstimate, instant: PerformanceEstimate, best: PerformanceEstimate
-) -> PerformanceEstimate:
-    """An end of the closed form's range, by the ratio of the run to the closed form."""
-    speed = best.requests_per_s / instant.requests_per_s
-    tpot_ms = _in_ratio(end.tpot_ms, instant.tpot_ms, best.tpot_ms)
-    return end._replace(
-        ttft_ms=_moved_latency(end.ttft_ms, instant.ttft_ms, best.ttft_ms),
-        itl_ms=_moved_latency(end.itl_ms, instant.itl_ms, best.itl_ms),
-        tpot_ms=end.tpot_ms if tpot_ms is None else tpot_ms,
-        output_tokens_per_s=end.output_tokens_per_s * speed,
-        total_tokens_per_s=end.total_tokens_per_s * speed,
-        requests_per_s=end.requests_per_s * speed,
-    )
-
-
-def _moved_latency(end: Latency, instant: Latency, best: Latency) -> Latency:
-    mean = _in_ratio(end.mean, instant.mean, best.mean)
-    return Latency(
-        end.mean if mean is None else mean,
-        _in_ratio(end.p50, instant.p50, best.p50),
-        _in_ratio(end.p99, instant.p99, best.p99),
-    )
-
-
-def _in_ratio(end: float | None, instant: float | None, best: float | None) -> float | None:
-    """`end` × `best` / `instant`; where one of them is not there, the end as it is."""
-    if end is None or best is None or not instant:
-        return end
-    return end * best / instant

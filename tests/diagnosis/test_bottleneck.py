@@ -108,7 +108,7 @@ def test_gains_are_printed_for_each_of_the_three(verdict):
 
 
 def test_a_simulator_can_take_the_place_of_the_closed_form(served):
-    from scheduler_reader.performance import operating_estimate
+    from scheduler_reader.performance import estimate_out_of_step
 
     load = closed(16, 500, 200)
     engine, plan = served(LLAMA_8B, load)
@@ -116,7 +116,7 @@ def test_a_simulator_can_take_the_place_of_the_closed_form(served):
 
     def slow_host(engine, plan, workload, slo):
         asked.append(engine.get("max_num_batched_tokens"))
-        found = operating_estimate(engine, plan, workload, slo).value
+        found = estimate_out_of_step(engine, plan, workload, slo).value
         shares = found.shares._replace(host=0.7, memory=0.2, compute=0.1, communication=0.0)
         return Known(found._replace(shares=shares), plan)
 

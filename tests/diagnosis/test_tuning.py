@@ -9,7 +9,7 @@ from loads import closed, offered
 
 from scheduler_reader.capacity import plan_capacity
 from scheduler_reader.diagnosis import next_steps, tune
-from scheduler_reader.performance import operating_estimate
+from scheduler_reader.performance import estimate_out_of_step
 from scheduler_reader.value import Unknown
 from scheduler_reader.workload import Slo
 
@@ -23,7 +23,7 @@ def test_seats_come_first_where_they_bind_and_the_promise_is_the_prediction(serv
     assert dict(first.set) == {"max_num_seqs": 64}
     assert first.watch == "vllm:num_requests_waiting"
     changed = engine.with_values(max_num_seqs=64)
-    again = operating_estimate(changed, plan_capacity(changed, LOAD), LOAD, Slo()).value
+    again = estimate_out_of_step(changed, plan_capacity(changed, LOAD), LOAD, Slo()).value
     assert first.after["output_tokens_per_s"] == again.output_tokens_per_s
     assert first.after["output_tokens_per_s"] > 5 * first.before["output_tokens_per_s"]
 

@@ -9,7 +9,7 @@ from loads import closed, offered
 
 from scheduler_reader.performance import estimate_performance
 from scheduler_reader.value import Known, Unknown
-from scheduler_reader.workload import Slo, Workload
+from scheduler_reader.workload import Lengths, Slo, Workload
 
 LLAMA_8B = "meta-llama/Llama-3.1-8B-Instruct"
 LLAMA_70B_FP8 = "nvidia/Llama-3.3-70B-Instruct-FP8"
@@ -43,8 +43,9 @@ def test_a_closed_loop_keeps_littles_law(estimate):
 
 
 def test_the_burst_start_raises_the_mean_ttft_and_its_tail(estimate):
-    steady = estimate(LLAMA_8B, closed(64, 1000, 250, start="steady"))
-    burst = estimate(LLAMA_8B, closed(64, 1000, 250))
+    spread = {"output_tokens": Lengths(uniform=(200, 300))}  # soon out of step
+    steady = estimate(LLAMA_8B, closed(64, 1000, 250, start="steady").replaced(spread))
+    burst = estimate(LLAMA_8B, closed(64, 1000, 250).replaced(spread))
     # A tenth of the requests waits for up to 64 prompts of 1,000 tokens, about 1.1 s.
     added = burst.ttft_ms.mean - steady.ttft_ms.mean
     assert 20 < added < 100
@@ -54,13 +55,17 @@ def test_the_burst_start_raises_the_mean_ttft_and_its_tail(estimate):
 
 @pytest.mark.parametrize(
     ("concurrency", "prompt", "output", "tpot_ms", "ttft_ms"),
-    [(4, 922, 922, 17.4, 121), (64, 922, 922, 28.8, 415), (8, 7373, 922, 25.0, 963)],
+    [(4, 1024, 1024, 17.4, 121), (64, 1024, 1024, 28.8, 415), (8, 8192, 1024, 25.0, 963)],
 )
 def test_published_runs_of_70b_on_two_h100(estimate, concurrency, prompt, output, tpot_ms, ttft_ms):
     # InferenceX, vLLM 0.10.2, lengths uniform in 0.8 to 1.0 of 1,024 and 8,192.
+    lengths = {
+        "input_tokens": Lengths(uniform=(int(0.8 * prompt), prompt)),
+        "output_tokens": Lengths(uniform=(int(0.8 * output), output)),
+    }
     found = estimate(
         LLAMA_70B_FP8 + " -tp 2 --max-model-len 10240 --max-num-seqs 64",
-        closed(concurrency, prompt, output),
+        closed(concurrency, prompt, output).replaced(lengths),
         version="0.10.2",
     )
     assert found.tpot_ms == pytest.approx(tpot_ms, rel=0.08)
@@ -77,7 +82,10 @@ def test_seats_make_the_rest_wait(estimate):
 def test_itl_p99_is_a_step_with_prefill_when_more_than_one_in_a_hundred_is(estimate):
     often = estimate(LLAMA_8B, closed(32, 4000, 200))
     assert often.itl_ms.p99 > 5 * often.itl_ms.p50
-    seldom = estimate(LLAMA_8B, closed(4, 1000, 4000))
+    seldom = estimate(
+        LLAMA_8B,
+        closed(4, 1000, 4000).replaced({"output_tokens": Lengths(uniform=(3000, 5000))}),
+    )
     assert seldom.itl_ms.p99 == pytest.approx(seldom.itl_ms.p50)
 
 

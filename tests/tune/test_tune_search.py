@@ -12,7 +12,7 @@ from scheduler_reader.parse.changed_arguments import with_arguments
 from scheduler_reader.tune.objective import Aim
 from scheduler_reader.tune.point import Wanted, find_point
 from scheduler_reader.tune.tuner import Wishes
-from scheduler_reader.workload import Slo
+from scheduler_reader.workload import Lengths, Slo
 
 LLAMA_8B = "meta-llama/Llama-3.1-8B-Instruct"
 LLAMA_70B = "meta-llama/Llama-3.3-70B-Instruct"
@@ -172,7 +172,8 @@ def test_the_default_workload_is_judged_as_diagnose_does(tuned):
 
 
 def test_a_goodput_that_runs_do_not_bear_out_is_doubted(tuned):
-    crowd = closed(64, 3000, 200)  # the closed form finds requests that keep it, the run none
+    # The closed form finds requests that keep it, the run none.
+    crowd = closed(64, 3000, 200).replaced({"output_tokens": Lengths(uniform=(180, 220))})
     found = tuned(LLAMA_8B, crowd, Slo(ttft_ms=500, itl_ms=30), wishes=Wishes(budget=60))
     assert found.objective.aim is Aim.goodput
     assert (
