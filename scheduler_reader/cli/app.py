@@ -6,11 +6,10 @@ from importlib import import_module
 from typing import Annotated, Any
 
 import typer
-from typer.core import TyperGroup
 from typer.main import get_command
 
 from scheduler_reader import __version__
-from scheduler_reader.cli.conversion import Command, plain_first
+from scheduler_reader.cli.conversion import Command, Group, plain_first
 
 # Name → module below scheduler_reader.cli, and the function or typer application in it.
 COMMANDS = {
@@ -32,17 +31,11 @@ COMMANDS = {
 }
 
 
-class _Commands(TyperGroup):
+class _Commands(Group):
     """The group of all commands, which loads those it is asked for."""
 
     def get_params(self, ctx: Any) -> list[Any]:
         return [plain_first(parameter) for parameter in super().get_params(ctx)]
-
-    def format_help(self, ctx: Any, formatter: Any) -> None:
-        from scheduler_reader.cli.help_text import prepare
-
-        prepare(self, self.get_params(ctx))
-        super().format_help(ctx, formatter)
 
     def list_commands(self, ctx: Any) -> list[str]:
         return list(COMMANDS)

@@ -11,12 +11,30 @@ from collections.abc import Callable
 from enum import StrEnum
 from typing import Any, get_args
 
-from typer.core import TyperCommand
+from typer.core import TyperCommand, TyperGroup
 
 from scheduler_reader.cli import settings_file
 
 
-class Command(TyperCommand):
+class _ShownHelp:
+    """Has a help as `help_text` arranges it."""
+
+    def format_help(self, ctx: Any, formatter: Any) -> None:
+        from scheduler_reader.cli.help_text import prepare
+
+        prepare(self, self.get_params(ctx))  # type: ignore[attr-defined]
+        super().format_help(ctx, formatter)  # type: ignore[misc]
+
+
+class Group(_ShownHelp, TyperGroup):
+    """A group of commands."""
+
+
+class PlainCommand(_ShownHelp, TyperCommand):
+    """A command that asks no settings file."""
+
+
+class Command(PlainCommand):
     """A command with defaults from a settings file, whose parameters convert plain values themselves."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
@@ -28,12 +46,6 @@ class Command(TyperCommand):
 
     def get_params(self, ctx: Any) -> list[Any]:
         return [plain_first(parameter) for parameter in super().get_params(ctx)]
-
-    def format_help(self, ctx: Any, formatter: Any) -> None:
-        from scheduler_reader.cli.help_text import prepare
-
-        prepare(self, self.get_params(ctx))
-        super().format_help(ctx, formatter)
 
 
 def plain_first(parameter: Any) -> Any:

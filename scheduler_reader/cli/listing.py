@@ -9,6 +9,7 @@ from typing import Any
 
 import typer
 
+from scheduler_reader.cli.conversion import Group, PlainCommand
 from scheduler_reader.cli.plain_options import (
     FormatOption,
     PlainFormat,
@@ -22,11 +23,12 @@ app = typer.Typer(
 
     Example: sched-reader list flags --vllm-version 0.18.0
     """,
+    cls=Group,
     add_completion=False,
 )
 
 
-@app.command()
+@app.command(cls=PlainCommand)
 def versions(format: FormatOption = PlainFormat.terminal) -> None:
     """The vLLM releases whose behaviour is known."""
     from scheduler_reader.knowledge.versions import releases
@@ -37,7 +39,7 @@ def versions(format: FormatOption = PlainFormat.terminal) -> None:
         typer.echo("\n".join(releases()))
 
 
-@app.command()
+@app.command(cls=PlainCommand)
 def flags(
     vllm_version: ReleaseOption = None,
     format: FormatOption = PlainFormat.terminal,
@@ -57,7 +59,7 @@ def flags(
     _print_table(f"vLLM {release.name}", ("flag", "type", "default", "choices"), rows)
 
 
-@app.command()
+@app.command(cls=PlainCommand)
 def gpus(format: FormatOption = PlainFormat.terminal) -> None:
     """The GPU catalogue."""
     from scheduler_reader.knowledge.gpus import all_gpus
@@ -79,7 +81,7 @@ def gpus(format: FormatOption = PlainFormat.terminal) -> None:
     _print_table("GPUs", ("name", "card", "GiB", "TB/s", "capability"), rows)
 
 
-@app.command()
+@app.command(cls=PlainCommand)
 def models(format: FormatOption = PlainFormat.terminal) -> None:
     """The model catalogue.  A local config.json always works: --model-config."""
     from scheduler_reader.knowledge.models import all_models
@@ -101,7 +103,7 @@ def models(format: FormatOption = PlainFormat.terminal) -> None:
     _print_table("Models", ("id", "architecture", "layers", "KV heads", "weights"), rows)
 
 
-@app.command()
+@app.command(cls=PlainCommand)
 def rules(format: FormatOption = PlainFormat.terminal) -> None:
     """The rules, with severity and the vLLM versions they hold for."""
     from scheduler_reader.rule_engine import all_rules
@@ -127,7 +129,7 @@ def rules(format: FormatOption = PlainFormat.terminal) -> None:
     _print_table("Rules", ("code", "name", "severity", "effect", "vLLM"), rows)
 
 
-@app.command()
+@app.command(cls=PlainCommand)
 def workloads(format: FormatOption = PlainFormat.terminal) -> None:
     """The workload presets for --workload."""
     from scheduler_reader.workload import presets
@@ -143,7 +145,7 @@ def workloads(format: FormatOption = PlainFormat.terminal) -> None:
     _print_table("Workloads", ("name", "protocol", "input tokens", "output tokens"), rows)
 
 
-@app.command()
+@app.command(cls=PlainCommand)
 def claims(format: FormatOption = PlainFormat.terminal) -> None:
     """Figures that are quoted everywhere; `explain NAME` checks one."""
     from scheduler_reader.claims.claim import all_claims

@@ -8,6 +8,7 @@ from typing import Annotated, Any
 
 import typer
 
+from scheduler_reader.cli.conversion import Group, PlainCommand
 from scheduler_reader.cli.plain_options import FormatOption, PlainFormat
 from scheduler_reader.errors import InputError
 from scheduler_reader.settings import KEYS, Settings, find_settings
@@ -18,6 +19,7 @@ app = typer.Typer(
 
     Example: sched-reader settings show deploy/llm.yaml
     """,
+    cls=Group,
     add_completion=False,
 )
 
@@ -27,7 +29,7 @@ def settings() -> None:
     """Options that stand in sched-reader.toml or in [tool.sched-reader] of pyproject.toml."""
 
 
-@app.command()
+@app.command(cls=PlainCommand)
 def show(
     file: Annotated[
         Path | None,

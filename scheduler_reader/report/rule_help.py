@@ -12,7 +12,9 @@ from scheduler_reader.rule_engine.rule import Rule
 _EXPRESSION = re.compile(r"\{([^{}]*)\}")
 _NAME = re.compile(r"(?:it\.)?(\w+)(?::\w+)?")
 _VLLM = "https://github.com/vllm-project/vllm"
-_LINKED = re.compile(r"\b(vllm/[\w/]+\.py)\b|(?:(?<=\bissue )|(?<=\bissues )|(?<= and ))(\d{4,})")
+_LINKED = re.compile(
+    r"\b(vllm/[\w/]+\.py)\b|(?:(?<=\bissue )|(?<=\bissues )|(?<= and ))(\d{4,})|\b([\w-]+/[\w-]+)#(\d+)\b"
+)
 _RELEASE = re.compile(r"\b\d+\.\d+\.\d+(?:\.(?:post)?\d+)?\b")
 
 
@@ -51,7 +53,8 @@ def page_url(code: str, docs_url: str) -> str:
 
 
 def linked_source(source: str) -> str:
-    """Where vLLM does what a rule says, as Markdown: files link to their release, issues to vLLM's.
+    """Where vLLM does what a rule says, as Markdown: files link to their release, issues to
+    vLLM's or to those of the repository before the `#`.
 
     A file without a release beside it is not linked: where it lies moves between releases.
     """
@@ -62,10 +65,13 @@ def _linked_part(part: str) -> str:
     releases = _RELEASE.findall(part)
     pieces, start = [], 0
     for match in _LINKED.finditer(part):
-        path, issue = match.groups()
+        path, issue, repository, number = match.groups()
         if path and not releases:
             continue
-        url = f"{_VLLM}/blob/v{releases[-1]}/{path}" if path else f"{_VLLM}/issues/{issue}"
+        if path:
+            url = f"{_VLLM}/blob/v{releases[-1]}/{path}"
+        else:  # a pull request has the same address: the site leads on
+            url = f"https://github.com/{repository or 'vllm-project/vllm'}/issues/{number or issue}"
         pieces += [_code(part[start : match.start()]), f"[`{match[0]}`]({url})"]
         start = match.end()
     return "".join([*pieces, _code(part[start:])])

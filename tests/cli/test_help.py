@@ -15,7 +15,7 @@ from scheduler_reader.cli.help_text import paragraphs
 def help_of(name: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> str:
     monkeypatch.setenv("COLUMNS", "300")
     with pytest.raises(SystemExit) as ended:
-        main([name, "--help"])
+        main([*name.split(), "--help"])
     assert ended.value.code == 0
     return capsys.readouterr().out
 
@@ -70,3 +70,12 @@ def test_an_option_without_a_value_has_no_type(
     shown = help_of("check", capsys, monkeypatch)
     assert "--hub" in shown and "bool" not in shown
     assert "check [OPTIONS] [PATH]..." in shown
+
+
+@pytest.mark.parametrize("name", [*COMMANDS, "list flags", "list rules", "settings show"])
+def test_an_option_without_a_value_has_no_type(
+    name: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shown = help_of(name, capsys, monkeypatch)
+    assert re.search(r"--help +-h +Show this message and exit\.", shown)
+    assert "<bool>" not in shown

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 import subprocess
 from dataclasses import replace
@@ -16,6 +17,7 @@ from small_report import TOO_LONG, hostile_report, small_report
 from scheduler_reader.report.formats import sarif
 from scheduler_reader.report.report import Report
 from scheduler_reader.report.rule_help import linked_source
+from scheduler_reader.rule_engine import all_rules
 from scheduler_reader.value import Origin
 
 SCHEMA = Path(__file__).parent / "schemas" / "sarif-schema-2.1.0.json"
@@ -328,3 +330,11 @@ def test_help_links_to_the_source_that_a_rule_cites() -> None:
 
 def test_a_file_is_not_linked_where_no_release_says_that_it_lies_there() -> None:
     assert linked_source("vllm/envs.py, VLLM_PORT") == "`vllm/envs.py, VLLM_PORT`"
+    assert linked_source("Probe v1; kserve/kserve#5062") == (
+        "`Probe v1`; [`kserve/kserve#5062`](https://github.com/kserve/kserve/issues/5062)"
+    )
+
+
+def test_a_rule_that_names_a_file_of_vllm_links_to_vllm() -> None:
+    named = [rule for rule in all_rules() if re.search(r"\bvllm/[\w/]+\.py", rule.source)]
+    assert [rule.code for rule in named if "https://" not in linked_source(rule.source)] == []
