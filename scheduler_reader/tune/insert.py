@@ -60,8 +60,9 @@ def appended_words(text: Text, word: Word, name: str, value: Any, table: FlagTab
     item = _ITEM.fullmatch(shown[: column - 1])
     if item is None:
         return text.replaced(line, end, end, " " + " ".join(words))
-    newline = "" if shown.endswith("\n") else "\n"
-    new = f"{shown}{newline}{item['indent']}- {'='.join(words)}{chr(10) if not newline else ''}"
+    ended = re.search(r"\r?\n$", shown)
+    newline = ended[0] if ended else ""
+    new = f"{shown if ended else shown + chr(10)}{item['indent']}- {'='.join(words)}{newline}"
     return text.with_line(line, new)
 
 

@@ -92,6 +92,66 @@ def test_each_form_in_its_own_way(name, before, after):
     assert found.left == ()
 
 
+SEATS = {"max_num_seqs": 128}
+ARRAY = """\
+services:
+  vllm:
+    image: vllm/vllm-openai:v0.18.0
+    command: [
+      "--model", "m/x",
+      "--port", "80",
+    ]
+"""
+ITEM = POD.partition('        - "--max')[0] + "        - m/x\n"
+DOS = ITEM.replace("\n", "\r\n")
+
+
+@pytest.mark.parametrize(
+    ("name", "before", "after"),
+    [
+        (
+            "compose.yaml",
+            ARRAY,
+            ARRAY.replace('      "--port"', '      "--max-num-seqs", "128",\n      "--port"'),
+        ),
+        (
+            "compose.yaml",
+            ARRAY.replace('"--port", "80",', '"--port=80"'),
+            ARRAY.replace('"--port", "80",', '"--max-num-seqs=128",\n      "--port=80"'),
+        ),
+        ("serve.sh", "vllm serve m/x\n", "vllm serve m/x --max-num-seqs 128\n"),
+        ("serve.sh", "vllm serve m/x", "vllm serve m/x --max-num-seqs 128"),
+        (
+            "serve.sh",
+            "vllm serve \\\n  m/x \\\n  --port 80\n",
+            "vllm serve \\\n  m/x \\\n  --max-num-seqs 128 \\\n  --port 80\n",
+        ),
+        ("pod.yaml", ITEM, f"{ITEM}        - --max-num-seqs=128\n"),
+        ("pod.yaml", ITEM.rstrip("\n"), f"{ITEM}        - --max-num-seqs=128"),
+        ("pod.yaml", DOS, f"{DOS}        - --max-num-seqs=128\r\n"),
+        ("serve.yaml", 'model: m/x\n"port": 80', 'model: m/x\n"port": 80\n"max-num-seqs": 128'),
+    ],
+)
+def test_an_option_goes_beside_what_is_there(name, before, after):
+    found = edited(before, name, 0, [SEATS], V018)
+    assert (found.text, found.left) == (after, ())
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "change"),
+    [
+        ("serve.sh", "vllm serve m/x && echo up\n", SEATS),  # not the last word of its line
+        ("serve.sh", "M=m/x\nvllm serve $M\n", SEATS),  # nothing stands there as it is
+        ("serve.yaml", "{model: m/x, port: 80}\n", SEATS),  # keys that share a line
+        ("serve.sh", "vllm serve m/x --port 80\n", {"served_model_name": "two words"}),
+    ],
+)
+def test_what_has_no_safe_place_is_left_to_the_user(name, text, change):
+    found = edited(text, name, 0, [change], V018)
+    no_place = "the file has no place for it that can be edited safely; change it by hand"
+    assert (found.text, found.left) == (text, ((change, no_place),))
+
+
 def test_a_value_that_comes_from_a_variable_is_left_and_named():
     script = "S=64\nvllm serve m/x --max-num-seqs $S\n"
     found = edited(script, "serve.sh", 0, [{"max_num_seqs": 128}], V018)
