@@ -6,7 +6,6 @@ from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
 from scheduler_reader.privacy import mask, printable
-from scheduler_reader.record import Record
 from scheduler_reader.report.terminal.blocks import Bar, Block, Columns, Paragraph, Segment, Span
 
 if TYPE_CHECKING:
@@ -57,24 +56,19 @@ _ASCII = str.maketrans(
 )
 
 
-class Layout(Record):
-    """How one console takes text, and the secrets that must not appear on it."""
+class Layout:
+    """How one console takes text, and the secrets that must not appear on it.
 
-    console: Console
-    secrets: tuple[str, ...] = ()
+    A console asks the terminal for its width at each look, so it is asked once.  `draws_blocks`:
+    a bar can be drawn in coloured blocks; letters tell its parts apart otherwise.
+    """
 
-    @property
-    def width(self) -> int:
-        return max(NARROWEST, min(WIDEST, self.console.width))
-
-    @property
-    def is_unicode(self) -> bool:
-        return self.console.encoding.lower().replace("-", "").startswith("utf")
-
-    @property
-    def draws_blocks(self) -> bool:
-        """Whether a bar can be drawn in coloured blocks; letters tell its parts apart otherwise."""
-        return self.is_unicode and self.console.color_system is not None
+    def __init__(self, console: Console, secrets: tuple[str, ...] = ()) -> None:
+        self.console = console
+        self.secrets = secrets
+        self.width = max(NARROWEST, min(WIDEST, console.width))
+        self.is_unicode = console.encoding.lower().replace("-", "").startswith("utf")
+        self.draws_blocks = self.is_unicode and console.color_system is not None
 
     def text(self, spans: Iterable[Span]) -> Text:
         """Spans as rich text: no markup is read, no control character or secret gets through."""
