@@ -25,11 +25,13 @@ def main(argv: Sequence[str] | None = None) -> None:
     """
     gc.set_threshold(OBJECTS_OF_A_DIAGNOSIS)
     atexit.register(gc.freeze)  # the process's end frees all anyway, without a search for cycles
+    from scheduler_reader.cli import completion
     from scheduler_reader.cli.app import application
     from scheduler_reader.cli.messages import tell
     from scheduler_reader.errors import SchedReaderError
 
     own, command = split_command(list(sys.argv[1:] if argv is None else argv))
+    completion.prepare(own)
     try:
         application()(args=own, prog_name="sched-reader", obj=command)
     except SchedReaderError as error:

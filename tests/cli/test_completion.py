@@ -92,7 +92,7 @@ def test_fish_completes_with_the_installed_script(
 
 
 def test_zsh_completes_with_the_installed_script(shell: dict[str, str]) -> None:
-    """The first Tab of a session only loads the script, as docs/ci.md says; the second completes."""
+    """From the first Tab of a session on, which loads the script."""
     installed("zsh", shell)
     terminal, end = pty.openpty()
     session = subprocess.Popen(
@@ -102,8 +102,8 @@ def test_zsh_completes_with_the_installed_script(shell: dict[str, str]) -> None:
     os.close(end)
     try:
         typed(terminal, "print the-prompt-is-$((1 + 1))\r", until="the-prompt-is-2")
-        typed(terminal, "sched-reader sim\t", until="\a")
-        typed(terminal, "\t", until="ulate ")
+        typed(terminal, "sched-reader sim\t", until="ulate ")
+        typed(terminal, "\x15sched-reader check --format ju\t", until="nit ")
     finally:
         session.kill()
         session.wait()
