@@ -132,6 +132,15 @@ def test_a_terminal_report_loads_rich_and_nothing_of_observations() -> None:
     assert not any(name.startswith("scheduler_reader.observe.") for name in modules)
 
 
+def test_help_loads_the_commands_and_none_of_their_stages() -> None:
+    ours = {name for name in loaded("--help") if name.startswith("scheduler_reader.")}
+    assert {"scheduler_reader.cli.check", "scheduler_reader.cli.tune"} <= ours
+    stages = ("resolve", "capacity", "performance", "simulate", "diagnosis", "rule_engine", "tune")
+    assert not {
+        name for name in ours if name.startswith(tuple(f"scheduler_reader.{s}" for s in stages))
+    }
+
+
 def test_few_records_are_dataclasses() -> None:
     """One is defined in four times the time of a named tuple, and was a seventh of a diagnosis."""
     run = subprocess.run(

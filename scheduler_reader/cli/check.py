@@ -17,7 +17,6 @@ from scheduler_reader.cli.groups import (
     takes_groups,
 )
 from scheduler_reader.cli.output import exit_code, write_reports
-from scheduler_reader.cli.paths import read_paths
 
 if TYPE_CHECKING:
     from scheduler_reader.assessment import Assessment
@@ -68,6 +67,7 @@ def check(
       helm template chart/ | sched-reader check - --vllm-version 0.18.0 --gpu l40s
     """
     from scheduler_reader.cli.gating import counts, gated, tell_doubts
+    from scheduler_reader.cli.paths import read_paths
     from scheduler_reader.cli.reporting import report_of
     from scheduler_reader.fleet import check_all
     from scheduler_reader.pipeline import assess

@@ -11,7 +11,6 @@ from scheduler_reader.cli.inputs import read_inputs
 from scheduler_reader.cli.messages import tell
 from scheduler_reader.cli.output import UNREADABLE
 from scheduler_reader.cli.plain_options import FormatOption, PlainFormat
-from scheduler_reader.privacy import masked, secrets_of_files
 
 
 def parse(
@@ -27,6 +26,7 @@ def parse(
     Example: sched-reader parse deploy/llm.yaml --format json
     """
     from scheduler_reader.parse import to_json
+    from scheduler_reader.privacy import masked, secrets_of_files
 
     parsed, unreadable = read_inputs(files or [], context.obj)
     report, secrets = to_json(parsed), secrets_of_files(parsed)

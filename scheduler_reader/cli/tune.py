@@ -19,7 +19,6 @@ from scheduler_reader.cli.plain_options import Configs, FormatOption, PlainForma
 from scheduler_reader.errors import UsageError
 from scheduler_reader.record import Record
 from scheduler_reader.report.unreadable import Unreadable
-from scheduler_reader.report.wording import command_options, workload_text
 from scheduler_reader.workload import Slo
 
 if TYPE_CHECKING:
@@ -249,6 +248,8 @@ def _edit(file: ParsedFile, results: Sequence[Tuned]) -> _Edit:
 
 def _write(edit: _Edit, target: Path | None, *, is_shown: bool) -> None:
     """Print the difference, or write the new text: whole or not at all."""
+    from scheduler_reader.report.wording import command_options
+
     if is_shown:
         edit.file.show_difference(edit.after, target)
     if target is not None:
@@ -261,6 +262,7 @@ def _write(edit: _Edit, target: Path | None, *, is_shown: bool) -> None:
 
 def _draw(path: Path, tuned: Tuned) -> None:
     from scheduler_reader.report.tuning.plot import write
+    from scheduler_reader.report.wording import workload_text
 
     if tuned.front:
         write(path, workload_text(tuned.case.workload), tuned)
