@@ -128,6 +128,13 @@ def test_a_window_gives_back_in_time_what_its_next_block_takes(steps):
     assert rows[-1]["fin"] == [0]
 
 
+def test_a_window_of_blocks_of_one_token_begins_with_the_first(steps):
+    """Three tokens in two groups; the fifth looks at four, so the first is behind its window."""
+    rows = steps([(3, 3)], num_gpu_blocks=100, sliding_window=4, block_size=1)
+    assert [row["free"] for row in rows[:2]] == [99 - 6, 99 - 8]
+    assert rows[2]["fin"] == [0]
+
+
 def test_a_token_that_needs_no_block_is_computed_with_none_free(steps):
     """60 tokens hold four of eight usable blocks in each of two groups, with room for four more."""
     rows = steps([(60, 4)], num_gpu_blocks=9, sliding_window=100)
