@@ -9,6 +9,7 @@ from typing import Any, NamedTuple, get_type_hints
 
 import pytest
 
+from scheduler_reader.data import PACKAGE
 from scheduler_reader.record import Record
 from scheduler_reader.validation import validated
 
@@ -99,3 +100,10 @@ def test_a_field_without_a_default_stands_before_those_with_one() -> None:
         class Late(Record):
             links: tuple[int, ...] = ()
             name: str  # type: ignore[misc]
+
+
+def test_records_of_the_package_stand_on_record() -> None:
+    """`typing.NamedTuple` has the same meaning and costs more at each start."""
+    files = [file for file in PACKAGE.rglob("*.py") if file.name != "record.py"]
+    assert len(files) > 300
+    assert not [file for file in files if "NamedTuple" in file.read_text(encoding="utf-8")]
