@@ -118,10 +118,10 @@ def test_weights_of_a_gated_encoder_with_embeddings_of_places() -> None:
 
 
 def test_a_merger_of_patches_without_streams_has_two_matrices() -> None:
-    merging = replace(QWEN, vision={**QWEN.vision, "deepstack_layers": 0, "spatial_merge_size": 2})
+    merging = replace(QWEN, vision={**QWEN.vision, "deepstack_layers": 0, "spatial_merge_size": 3})
     plain = replace(QWEN, vision={**QWEN.vision, "deepstack_layers": 0})
     more = encoder_elements(merging) - encoder_elements(plain)
-    assert more == 4 * 1152 * (4 * 1152 + 4096) - 1152 * 4096
+    assert more == 9 * 1152 * (9 * 1152 + 4096) - 1152 * 4096
 
 
 def test_the_rejection_sampler_runs_with_drafts() -> None:

@@ -146,13 +146,13 @@ def test_groups_are_cut_over_all_stages_together() -> None:
 @pytest.mark.parametrize(
     ("release", "blocks"),
     [
-        ("0.13.0", 12 * 8192 + 12 * 41),  # pages of all layers, in units of one layer's page
-        ("0.18.0", 12 * 8192),  # the first group stands for all
-        ("0.20.0", 12 * (8192 + 41)),  # all groups
+        ("0.13.0", 5 * 8192 + 21 * 41),  # pages of all layers, in units of one layer's page
+        ("0.18.0", 5 * 8192),  # the first group stands for all
+        ("0.20.0", 5 * (8192 + 5 * 41)),  # all six groups
     ],
 )
 def test_what_the_one_request_check_adds_up(release: str, blocks: int) -> None:
-    found = pool(numbered((12, FULL), (12, WINDOW)), release=Release(release))
+    found = pool(numbered((5, FULL), (21, WINDOW)), release=Release(release))
     assert found.tightest_check(131072)[0] == blocks * KIB
 
 

@@ -118,14 +118,6 @@ def test_a_draft_of_unknown_size_has_a_reason_and_no_numbers() -> None:
     assert found.reason.endswith("the draft of speculative method mlp_speculator")
 
 
-def test_a_release_without_data_parallelism_has_one_replica() -> None:
-    """Experts are then on two ranks, as they are by default in a release that has it."""
-    command = "vllm serve mistralai/Mixtral-8x7B-Instruct-v0.1 --tensor-parallel-size 2"
-    before, after = (plan(command, vllm_version=version).memory for version in ("0.6.6", "0.9.2"))
-    assert before and after
-    assert before.weights == after.weights
-
-
 def test_memory_in_bytes_ignores_the_utilization() -> None:
     first, second = (
         plan(f"{LLAMA_8B} --kv-cache-memory-bytes 20G --gpu-memory-utilization {share}")

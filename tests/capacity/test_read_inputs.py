@@ -215,3 +215,8 @@ def test_a_variable_that_nothing_resolves_makes_the_plan_unknown(
 def test_a_variable_that_decides_nothing_here_may_be_unknown(version: str, variable: str) -> None:
     """The release does not read it; the model has no chunked layers, or no experts."""
     assert inputs(LLAMA_8B, version, f"{variable}=$X") == inputs(LLAMA_8B, version)
+
+
+def test_a_release_without_data_parallelism_has_one_replica() -> None:
+    found = inputs("mistralai/Mixtral-8x7B-Instruct-v0.1 -tp 2", "0.6.6")
+    assert (found.data_parallel, found.gathered_ranks) == (1, 1)
