@@ -33,6 +33,7 @@ NOT_LENT = ("sched_reader", "scheduler_reader", "_editable", "__", "pip", "_pyte
 LEAST = {
     "benchmarks/check_fleet.py": "2",
     "benchmarks/check_repository.py": "1",
+    "benchmarks/closed_form.py": "1",
     "benchmarks/diagnose_load.py": "1 'closed loop'",
     "benchmarks/simulator.py": "20",
     "benchmarks/start_up.py": "1",

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 from pages.blocks import blocks
-from set_ups import ROOT, SET_UPS
+from set_ups import LEAST, ROOT, SET_UPS
 from test_command_blocks import PAGES
 
 BLOCKS = [
@@ -43,3 +43,10 @@ def test_the_commands_run_in_their_set_up(name: str, tmp_path: Path) -> None:
 
 def test_every_set_up_of_a_page_is_there_and_used() -> None:
     assert {block.set_up for _, block in BLOCKS} == set(SET_UPS)
+
+
+def test_a_measurement_has_a_smallest_count() -> None:
+    """Else a new line of the README runs at its full length in the tests."""
+    measured = re.findall(r"python (benchmarks/\w+\.py)", (ROOT / "README.md").read_text())
+    assert measured
+    assert set(measured) <= set(LEAST)
