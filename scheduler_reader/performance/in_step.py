@@ -37,9 +37,9 @@ def rounds_in_step(steps: Steps, crowd: Crowd) -> Rounds | None:
     filled = ceil(size / packed - ROUNDING) * span
     moves = max(0.0, crowd.total / size - 1) / 2
     strayed = crowd.spread * sqrt(12 * moves)
-    ending = sqrt(filled**2 + strayed**2)
-    if ending > size * span or strayed > steps.gaps:
+    if strayed > min(size * span, steps.gaps):
         return None
+    ending = sqrt(filled**2 + strayed**2)
     group = min(packed, max(1.0, size / ending)) if crowd.spread else packed
     rounds = _Rounds(steps, crowd, packed, group, span)
     return rounds.without_pause() or rounds.with_pause()
