@@ -120,7 +120,8 @@ def image(folder: Path) -> Iterator[Environment]:
     """A copy of the checkout, something to check in it, and a stand-in for docker."""
     _copy(folder, *PACKAGE, "README.md")
     shutil.copytree(ROOT / "tools/pages/at_hand/deploy", folder / "deploy")
-    yield _surroundings(folder, sched_reader=_us(), docker=_stand_in("docker"))
+    environment = _surroundings(folder, sched_reader=_us(), docker=_stand_in("docker"))
+    yield environment | {"REAL_DOCKER": shutil.which("docker") or ""}
 
 
 @contextmanager

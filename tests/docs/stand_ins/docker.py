@@ -2,6 +2,8 @@
 
 `build` sees that the Dockerfile and all that it copies are there, and keeps what it says of the image.
 `run` starts its entry point as the container would, with the mounted folder as working directory.
+A docker on the machine reads each command line first, as far as to its daemon, which is said to be
+where nobody is.
 """
 
 from __future__ import annotations
@@ -31,7 +33,22 @@ def main(arguments: list[str]) -> int:
     run.add_argument("image")
     run.add_argument("arguments", nargs=argparse.REMAINDER)
     wanted = parser.parse_args(arguments)
+    _have_read(os.environ["REAL_DOCKER"], arguments)
     return wanted.does(wanted)
+
+
+def _have_read(real: str, arguments: list[str]) -> None:
+    """See that docker itself finds nothing wrong; its namesakes (podman) are not asked."""
+    if not real or "Docker version" not in _said(real, "--version"):
+        return
+    said = _said(real, *arguments)
+    assert "connect" in said, said
+
+
+def _said(*command: str) -> str:
+    nowhere = os.environ | {"DOCKER_HOST": "tcp://127.0.0.1:9"}
+    done = subprocess.run(command, env=nowhere, capture_output=True, text=True, check=False)
+    return done.stdout + done.stderr
 
 
 def _build(wanted: argparse.Namespace) -> int:
