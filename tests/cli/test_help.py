@@ -64,11 +64,10 @@ def test_paragraphs_fill_the_line_and_examples_stand_below_each_other() -> None:
     )
 
 
-def test_an_option_without_a_value_has_no_type(
+def test_an_argument_has_no_type(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     shown = help_of("check", capsys, monkeypatch)
-    assert "--hub" in shown and "bool" not in shown
     assert "check [OPTIONS] [PATH]..." in shown
 
 
