@@ -1,6 +1,6 @@
 """`Record`: the base of our frozen records, a `typing.NamedTuple` that is cheap to define.
 
-A diagnosis defines some 150 records.  `typing.NamedTuple` compiles every annotation, and a
+A diagnosis defines some 140 records.  `typing.NamedTuple` compiles every annotation, and a
 constructor for every class: a tenth of a diagnosis's instructions.  Here annotations stay the texts
 that they are, and classes with as many fields share one compiled constructor.  Type checkers see
 `typing.NamedTuple` itself, so its rules hold: fields, then methods; `_replace` makes a changed copy.
