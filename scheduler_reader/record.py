@@ -2,8 +2,9 @@
 
 A diagnosis defines some 140 records.  `typing.NamedTuple` compiles every annotation, and a
 constructor for every class: a tenth of a diagnosis's instructions.  Here annotations stay the texts
-that they are, and classes with as many fields share one compiled constructor.  Type checkers see
-`typing.NamedTuple` itself, so its rules hold: fields, then methods; `_replace` makes a changed copy.
+that they are (`from __future__ import annotations`), and classes with as many fields share one
+compiled constructor.  Type checkers see `typing.NamedTuple` itself, so its rules hold: fields, then
+methods; `_replace` makes a changed copy.
 """
 
 from __future__ import annotations
