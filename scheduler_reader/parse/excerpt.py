@@ -17,12 +17,16 @@ from scheduler_reader.value import Origin
 WORD = re.compile(r"[\w./:=@%+-]+")
 BETWEEN = re.compile(r"[\s\"'\\,\[\]|>-]*")
 SHORT = 3  # a shorter word is only found where the last one ended
+REFERENCE = re.compile(r"([\"']?)\$(?:\w+|\{\w+\})\1(?=[\s;&|)]|$)")  # a word that is one variable
 REACH = 600  # characters of the outer text in which the next word must stand
 
 
 @dataclass(frozen=True, slots=True)
 class Excerpt(InputFile):
-    """The inner `text`; `outer` is the whole file, and `start` where the inner text begins in it."""
+    """The inner `text`; `outer` is the whole file, and `start` where the inner text begins in it.
+
+    A text that a variable holds stands elsewhere: all its places are that of the variable's use.
+    """
 
     outer: str = ""
     start: int = 0
@@ -38,11 +42,15 @@ class Excerpt(InputFile):
 
     def place(self, offset: int) -> Origin:
         """The place in the outer file of a character of the inner text."""
+        if not self.anchors and REFERENCE.match(self.outer, self.start):
+            return self._position(self.start)
         if not self.anchors:
             self.anchors.extend(_anchors(self.text, self.outer, self.start))
         index = bisect_right(self.anchors, (offset, len(self.outer))) - 1
         inner, outer = self.anchors[max(index, 0)]
-        position = min(outer + max(offset - inner, 0), len(self.outer))
+        return self._position(min(outer + max(offset - inner, 0), len(self.outer)))
+
+    def _position(self, position: int) -> Origin:
         row = self.outer.count("\n", 0, position)
         column = position - self.outer.rfind("\n", 0, position)
         return Origin("file", path=self.path, line=row + 1, column=column)

@@ -12,6 +12,7 @@ from scheduler_reader.value import Known, Unknown, Value
 API_SERVER = re.compile(r"(?:.*[./])?vllm[./]entrypoints[./](?:openai[./])?api_server(?:\.py)?")
 CLI_MODULE = re.compile(r"(?:.*[./])?vllm[./]entrypoints[./]cli[./]main(?:\.py)?")
 DYNAMO_WORKER = re.compile(r"(?:.*[./])?dynamo[./]vllm(?:[./](?:main|__main__))?(?:\.py)?")
+UNKNOWN_VLLM = re.compile(r"\$\{?\w*vllm\w*\}?|\W+(?:which|command -v) vllm\W?", re.IGNORECASE)
 ASSIGNMENT = re.compile(r"(?P<name>[A-Za-z_]\w*)=(?P<value>.*)", re.DOTALL)
 SHELLS = frozenset({"bash", "sh", "zsh", "dash", "ash", "ssh", "sbatch"})
 NOT_RUN = frozenset(
@@ -68,15 +69,25 @@ def _entrypoint(words: Sequence[Word], index: int) -> tuple[Entrypoint, int] | N
     """Entry point that starts at a word, and how many words it takes."""
     word = words[index]
     following = words[index + 1].text if index + 1 < len(words) else ""
-    if word.unknown or word.text.startswith("-"):
+    if word.text.startswith("-"):
         return None
-    if following == "serve" and (program(word) == "vllm" or CLI_MODULE.fullmatch(word.text)):
+    if following == "serve" and (_is_vllm(word) or CLI_MODULE.fullmatch(word.text)):
         return "serve", 2
     if API_SERVER.fullmatch(word.text):
         return "api_server", 1
     if DYNAMO_WORKER.fullmatch(word.text):
         return "dynamo", 1
     return None
+
+
+def _is_vllm(word: Word) -> bool:
+    """Whether a word calls vLLM's program; an unknown one does where its end or its name says so.
+
+    `$VENV/bin/vllm` does wherever that is, and so do `$VLLM_BIN` and `$(which vllm)`.
+    """
+    return program(word) == "vllm" or (
+        word.unknown is not None and UNKNOWN_VLLM.fullmatch(word.text) is not None
+    )
 
 
 def _environment(words: Sequence[Word]) -> dict[str, Value[str]]:

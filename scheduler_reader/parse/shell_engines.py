@@ -108,6 +108,7 @@ class _Reader:
         self.form = form
         self.found: list[tuple[ParsedEngine, bool]] = []  # and whether in a container of its own
         self.version: Known[str] | None = None
+        self.in_alternative = False  # in what may be a variable's value, which is read but once
 
     def engines(self) -> Iterator[ParsedEngine]:
         """The engines; the release that the text installs holds outside containers."""
@@ -152,15 +153,32 @@ class _Reader:
 
     def _inner(self, script: ShellScript, words: tuple[Word, ...], depth: int) -> None:
         """Read the shell text that a command runs: `bash -c TEXT`, `eval TEXT`, `ssh host TEXT`."""
+        if program(words[0]) in NOT_RUN:
+            return
+        if not self.in_alternative and self._alternatives(script, words, depth):
+            return
         called = called_script(words)
         if called is not None:
             self._with_parameters(script, *called, depth)
         elif program(words[0]) == "eval":
             self._eval(script, words, depth)
-        elif program(words[0]) not in NOT_RUN:
+        else:
             for word in words:
                 if mentions_server(word.text):
                     self._nested(script, word, depth)
+
+    def _alternatives(self, script: ShellScript, words: tuple[Word, ...], depth: int) -> bool:
+        """Read each command that branches have put into a variable which stands here."""
+        for index, word in enumerate(words):
+            texts = script.alternatives.get(word.text.strip("${}"), []) if word.unknown else []
+            commands = [text for text in texts if mentions_server(text)]
+            self.in_alternative = True
+            for text in commands:
+                self._eval(script, (word, Word(text, word.origin), *words[index + 1 :]), depth)
+            self.in_alternative = False
+            if commands:
+                return True
+        return False
 
     def _eval(self, script: ShellScript, words: tuple[Word, ...], depth: int) -> None:
         """Read the words of `eval` as shell text again; what is unknown in them stays so.
@@ -175,7 +193,7 @@ class _Reader:
             for word in words[1:]
         )
         before = len(self.found)
-        self._nested(script, Word(line, words[-1].origin), depth)
+        self._nested(script, Word(line, words[1].origin), depth)
         self.found[before:] = [(hidden.engine(engine), own) for engine, own in self.found[before:]]
 
     def _with_parameters(

@@ -31,6 +31,7 @@ TRANSPARENT = frozenset({"{", "}", "!", "time"})
 EXPORTERS = frozenset({"export", "declare", "typeset", "local", "readonly"})
 READERS = frozenset({"read", "mapfile", "readarray"})
 TESTS = frozenset({"[", "[[", "test"})
+MAX_ALTERNATIVES = 16  # values that branches have given one variable
 
 
 class Command(Record):
@@ -61,6 +62,7 @@ class ShellScript:
         self.variables = Variables(file)
         self.blocks: list[_Block] = []
         self.is_conditional = False  # after `||`, or after a test and `&&`
+        self.alternatives: dict[str, list[str]] = {}  # what branches have made of a variable
 
     def commands(self, tokens: Sequence[Token]) -> Iterator[Command]:
         words: list[ShellWord] = []
@@ -169,7 +171,11 @@ class ShellScript:
     def _uncertain(self, name: str, outcomes: list[Items], where: str, place: Origin) -> None:
         before = self.variables.values.get(name)
         items = possibly_longer(before, outcomes, f"${name} may add it {where}")
-        if items is None:
+        made = [item[0] for item in (before, *outcomes) if item]
+        texts = ["".join(piece.text for piece in pieces) for pieces in made]
+        if items is None or texts == [f"${name}"]:
+            known = dict.fromkeys([*self.alternatives.get(name, []), *texts])
+            self.alternatives[name] = list(known)[:MAX_ALTERNATIVES]
             self._forget(name, f"${name} is set {where}", place)
         else:
             self._set(name, items, place)
