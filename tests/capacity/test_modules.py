@@ -241,6 +241,28 @@ def test_widths_of_the_mlp_by_layer(extra: dict[str, object], widths: list[int])
     assert [intermediate_size(model, index) for index in range(3)] == widths
 
 
+def test_only_the_last_layers_are_wide() -> None:
+    extra = {"double_wide_mlp_in_shared_layers": True, "kv_shared_layers": 2}
+    model = replace(LLAMA_8B, layers=5, intermediate_size=64, extra=extra)
+    assert [intermediate_size(model, index) for index in range(5)] == [64, 64, 64, 128, 128]
+
+
+def test_windows_with_narrower_heads() -> None:
+    """16 heads of 64 query elements, four of 64 keys and 32 values."""
+    extra = {"swa_kv_heads": 4, "swa_attention_heads": 16, "swa_head_dim": 64, "swa_v_head_dim": 32}
+    found = matrices(replace(LLAMA_8B, extra=extra), "sliding")
+    assert found["self_attn.q_proj"] == (16 * 64 + 4 * (64 + 32), 4096)
+    assert found["self_attn.o_proj"] == (4096, 16 * 32)
+
+
+@pytest.mark.parametrize("method", ["fp8", "awq", "nvfp4"])
+def test_experts_of_other_formats_are_not_padded(method: str) -> None:
+    format_ = Quantization(method=method, weight_bits=4)
+    moe = replace(LLAMA_8B, experts=2, moe_intermediate_size=1000, quantization=format_)
+    found = matrices(replace(moe, hidden_size=2880))
+    assert found["mlp.experts.0.down_proj"] == (2 * 2880, 1000)
+
+
 def test_a_model_without_a_width_has_no_mlp() -> None:
     found = matrices(replace(LLAMA_8B, intermediate_size=None))
     assert set(found) == {"self_attn.q_proj", "self_attn.o_proj"}
@@ -257,6 +279,8 @@ def test_groups_of_a_mamba_layer_are_split_down_to_one(ranks: int, groups: float
     }
     found = matrices(replace(LLAMA_8B, extra=extra), "mamba", tensor_parallel=ranks)
     assert found["mixer.conv1d"] == (64 * 32 / ranks + 2 * groups * 128, 4)
+    mixer = layer_matrices(inputs_of(replace(LLAMA_8B, extra=extra)), 0, "mamba")
+    assert [matrix.module for matrix in mixer if matrix.plain] == ["model.layers.0.mixer.conv1d"]
 
 
 def test_each_module_of_a_layer_is_one_tensor() -> None:
@@ -269,6 +293,9 @@ def test_each_module_of_a_layer_is_one_tensor() -> None:
     }
     found = list(layer_matrices(inputs_of(replace(LLAMA_8B, extra=extra)), 0, "linear"))
     assert [matrix.count for matrix in found] == [1] * 7
+    assert [matrix.module for matrix in found if matrix.plain] == [
+        "model.layers.0.linear_attn.conv1d"
+    ]
 
 
 @pytest.mark.parametrize(("ranks", "held"), [(1, 10), (2, 5), (4, 3)])

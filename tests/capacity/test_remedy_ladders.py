@@ -57,6 +57,7 @@ def test_eight_bits_for_kv_where_the_card_computes_in_them(
     ("changes", "tried"),
     [
         ({"utilization": 0.93}, [0.94, 0.95]),
+        ({"utilization": 0.945}, [0.95]),
         ({"utilization": 0.95}, []),
         ({"utilization": 0.96}, [0.95]),
         ({"utilization": 0.93, "kv_cache_memory_bytes": 10**9}, []),  # it would change nothing
@@ -113,6 +114,7 @@ def test_lengths_that_are_written(tokens: int, length: int) -> None:
 
 def test_a_length_within_the_first_block_is_written_as_it_is() -> None:
     assert safe_length(holding(64, block_size=64, length_cap=40)) == 40
+    assert safe_length(holding(2048, length_cap=1000)) == 992  # 62 whole blocks
     unknown = replace(LLAMA_8B, extra={"compress_ratios": [4]})
     assert safe_length(outlook(inputs_of(unknown))) == 0
 
