@@ -13,7 +13,7 @@ from scheduler_reader.performance.build import build_step_model
 from scheduler_reader.performance.estimate import PerformanceEstimate
 from scheduler_reader.performance.load import OUT_OF_STEP, Load
 from scheduler_reader.performance.prefix_hits import hit_rate, hit_sentences
-from scheduler_reader.performance.ranges import moved
+from scheduler_reader.performance.ranges import fast_end, moved, slow_end
 from scheduler_reader.performance.rhythm import Demand
 from scheduler_reader.performance.served import longest_request, refused_sentences, unserved
 from scheduler_reader.performance.settings import parallelism, scheduler_limits
@@ -50,20 +50,21 @@ def estimate_performance(
         middle = estimate_out_of_step(engine, plan, workload, slo, step)
     assert isinstance(middle, Known)  # or there were no best estimate
     ends: list[PerformanceEstimate | None] = []
-    for model in step.value.accepting(workload.acceptance_length).ends():
-        end = estimate_out_of_step(engine, plan, workload, slo, Known(model, step.origin))
-        if isinstance(end, Unknown):
+    models = step.value.accepting(workload.acceptance_length).ends()
+    for model, as_end in zip(models, (slow_end, fast_end), strict=True):
+        found = estimate_out_of_step(engine, plan, workload, slo, Known(model, step.origin))
+        if isinstance(found, Unknown):
             ends.append(None)
         else:
-            is_far = middle is not best
-            ends.append(moved(end.value, middle.value, best.value) if is_far else end.value)
+            end = as_end(found.value, middle.value)
+            ends.append(end if middle is best else moved(end, middle.value, best.value))
     assumptions = (
         *hit_sentences(engine, plan, workload),
         *draft_sentences(best.value.speculation),
         *refused_sentences(engine, plan, workload),
     )
-    found = best.value._replace(low=ends[0], high=ends[1], assumptions=assumptions)
-    return Known(found, best.origin)
+    ranged = best.value._replace(low=ends[0], high=ends[1], assumptions=assumptions)
+    return Known(ranged, best.origin)
 
 
 def expected_performance(

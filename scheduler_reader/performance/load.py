@@ -199,9 +199,10 @@ class Load(Record):
         if workload.start != "burst" or together <= 1:
             return 0.0, 0.0, 0.0
         prompt, beside = self.replica.demand.computed_tokens, residents / 2
-        rest = (residents - 1) * prompt
+        others = max(0.0, residents - 1)  # of short requests, less than one may be there on average
+        rest = others * prompt
         room = min(steps.room(beside), rest) if rest > 0 else prompt
-        step_s = steps.mixed_seconds(min(beside, residents - 1), room)
+        step_s = steps.mixed_seconds(min(beside, others), room)
         chunk = min(prompt, steps.room(0))
         first_s = self.frontend_s + prompt / chunk * steps.mixed_seconds(0, chunk)
         full = max(1.0, rest / room)

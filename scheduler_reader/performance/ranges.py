@@ -1,8 +1,46 @@
-"""The low and high end of an estimate, moved to another best estimate of the same load."""
+"""The low and high end of an estimate: around it, and moved to another best estimate of the load."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import TypeAlias
+
 from scheduler_reader.performance.estimate import Latency, PerformanceEstimate
+
+Pick: TypeAlias = Callable[[float, float], float]
+
+
+def slow_end(of: PerformanceEstimate, best: PerformanceEstimate) -> PerformanceEstimate:
+    """The range's end with slow steps, where that is better than `best` in nothing.
+
+    Slower steps can serve a small load sooner: one more prompt is there when a step begins.
+    """
+    return _end(of, best, longer=max, fewer=min)
+
+
+def fast_end(of: PerformanceEstimate, best: PerformanceEstimate) -> PerformanceEstimate:
+    """The end with fast steps, where that is worse than `best` in nothing."""
+    return _end(of, best, longer=min, fewer=max)
+
+
+def _end(
+    end: PerformanceEstimate, best: PerformanceEstimate, longer: Pick, fewer: Pick
+) -> PerformanceEstimate:
+    return end._replace(
+        ttft_ms=_picked(longer, end.ttft_ms, best.ttft_ms),
+        itl_ms=_picked(longer, end.itl_ms, best.itl_ms),
+        tpot_ms=longer(end.tpot_ms, best.tpot_ms),
+        output_tokens_per_s=fewer(end.output_tokens_per_s, best.output_tokens_per_s),
+        total_tokens_per_s=fewer(end.total_tokens_per_s, best.total_tokens_per_s),
+        requests_per_s=fewer(end.requests_per_s, best.requests_per_s),
+    )
+
+
+def _picked(pick: Pick, end: Latency, best: Latency) -> Latency:
+    """Of each figure one; a tail that one of them does not have is that of the end."""
+    pairs = ((end.p50, best.p50), (end.p99, best.p99))
+    tails = (own if own is None or other is None else pick(own, other) for own, other in pairs)
+    return Latency(pick(end.mean, best.mean), *tails)
 
 
 def moved(

@@ -138,6 +138,31 @@ def test_low_and_high_enclose_the_best_estimate(estimate):
     assert found.low.tpot_ms > found.tpot_ms > found.high.tpot_ms
 
 
+@pytest.mark.parametrize(
+    ("load", "arguments"),
+    [
+        (closed(5, 96, 3, num_requests=5), "--max-num-batched-tokens 128 --max-num-seqs 128"),
+        (closed(8, 100, 2, num_requests=8), "--max-num-batched-tokens 128 --max-num-seqs 64"),
+        (closed(128, 96, 3), "--max-num-batched-tokens 128 --max-num-seqs 128"),
+    ],
+)
+def test_slower_steps_that_serve_a_small_load_sooner_do_not_turn_the_range_round(
+    estimate, load, arguments
+):
+    found = estimate(f"Qwen/Qwen3-0.6B {arguments}", load, version="0.11.0")
+    slow, fast = found.low, found.high
+    assert slow.ttft_ms.mean >= found.ttft_ms.mean >= fast.ttft_ms.mean
+    assert slow.tpot_ms >= found.tpot_ms >= fast.tpot_ms
+    assert slow.output_tokens_per_s <= found.output_tokens_per_s <= fast.output_tokens_per_s
+
+
+def test_two_clients_that_want_a_word_each_are_hardly_ever_there_together(estimate):
+    drafts = "--speculative-config.method ngram --speculative-config.num_speculative_tokens 8"
+    lengths = {"input_tokens": Lengths(uniform=(2, 5)), "output_tokens": Lengths(uniform=(1, 2))}
+    found = estimate(f"{LLAMA_8B} {drafts}", closed(2, 4, 1).replaced(lengths))
+    assert 0 < found.ttft_ms.p50 <= found.ttft_ms.p99
+
+
 def test_more_concurrency_never_lowers_throughput_nor_latency(estimate):
     runs = [estimate(LLAMA_8B, closed(n, 1000, 250)) for n in (1, 4, 16, 64, 256)]
     rates, itls = [r.output_tokens_per_s for r in runs], [r.itl_ms.mean for r in runs]
