@@ -6,9 +6,10 @@ from math import ceil
 
 from scheduler_reader.capacity.budget import tightest
 from scheduler_reader.capacity.fit import Outlook, outlook
-from scheduler_reader.capacity.inputs import CapacityInputs, MissingFactError, read_inputs
+from scheduler_reader.capacity.inputs import CapacityInputs, MissingFactError
 from scheduler_reader.capacity.kv_pool import KvPool
 from scheduler_reader.capacity.plan import CapacityPlan, KvRange
+from scheduler_reader.capacity.read_inputs import read_inputs
 from scheduler_reader.capacity.remedies import find_remedies, safe_length
 from scheduler_reader.capacity.shortage import explain
 from scheduler_reader.resolve.engine import ResolvedEngine

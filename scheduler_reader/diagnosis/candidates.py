@@ -6,8 +6,8 @@ from collections.abc import Iterator, Mapping
 from math import ceil, prod
 from typing import Any
 
-from scheduler_reader.capacity.inputs import read_inputs
 from scheduler_reader.capacity.plan import CapacityPlan, Remedy
+from scheduler_reader.capacity.read_inputs import read_inputs
 from scheduler_reader.capacity.remedies import highest_utilization
 from scheduler_reader.diagnosis.verdict import Bottleneck
 from scheduler_reader.performance.estimate import PerformanceEstimate

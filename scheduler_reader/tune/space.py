@@ -9,8 +9,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from math import log
 from typing import Any
 
-from scheduler_reader.capacity.inputs import read_inputs
 from scheduler_reader.capacity.plan import CapacityPlan
+from scheduler_reader.capacity.read_inputs import read_inputs
 from scheduler_reader.capacity.remedies import FP8_CAPABILITY, highest_utilization
 from scheduler_reader.knowledge.flags import flag_table
 from scheduler_reader.record import Record

@@ -12,9 +12,10 @@ from scheduler_reader.capacity.activations import layer_bytes_per_token, profile
 from scheduler_reader.capacity.budget import stage_weights
 from scheduler_reader.capacity.constants import gib_spread
 from scheduler_reader.capacity.encoder import encoder_elements
-from scheduler_reader.capacity.inputs import CapacityInputs, read_inputs
+from scheduler_reader.capacity.inputs import CapacityInputs
 from scheduler_reader.capacity.modules import experts_per_rank
 from scheduler_reader.capacity.overheads import are_graphs_in_budget, non_torch
+from scheduler_reader.capacity.read_inputs import read_inputs
 from scheduler_reader.capacity.stages import stages
 from scheduler_reader.capacity.weights import made_while_loading
 from scheduler_reader.parse import parse_command

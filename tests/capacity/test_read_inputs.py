@@ -7,7 +7,8 @@ import shlex
 
 import pytest
 
-from scheduler_reader.capacity.inputs import CapacityInputs, read_inputs
+from scheduler_reader.capacity.inputs import CapacityInputs
+from scheduler_reader.capacity.read_inputs import read_inputs
 from scheduler_reader.parse import parse_command
 from scheduler_reader.resolve import ResolveOptions, resolve
 from scheduler_reader.value import Unknown
