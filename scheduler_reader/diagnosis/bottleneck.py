@@ -135,7 +135,10 @@ def _hardware(situation: Situation, tried: list[tuple[Judged, ...]], is_run: boo
     if refuted is not None:
         confidence = LESS_SURE[confidence]
     gains = refuted or tried[0]
-    says = evidence.hardware(situation, kind, share)
+    metric = (
+        gains[0].gain.metric if gains else throughput_gain(situation.base, situation.base).metric
+    )
+    says = evidence.hardware(situation, kind, share, metric)
     says += sentences(gains) if is_run else ()
     return Bottleneck("none", kind, confidence, says, _lifts(gains))
 

@@ -70,7 +70,7 @@ def saturated(situation: Situation) -> tuple[str, ...]:
     )
 
 
-def hardware(situation: Situation, kind: Kind, share: float) -> tuple[str, ...]:
+def hardware(situation: Situation, kind: Kind, share: float, metric: str) -> tuple[str, ...]:
     """No limit of the scheduler costs anything: what the step's time is spent on."""
     base = situation.base
     spent = {
@@ -89,7 +89,7 @@ def hardware(situation: Situation, kind: Kind, share: float) -> tuple[str, ...]:
             f"one stream cannot get a token faster than {base.floor.itl_ms:.1f} ms on this GPU; "
             f"this load gets one every {base.tpot_ms:.1f} ms",
         )
-    return (*sentences, *_unmet(situation, "output_tokens_per_s"))
+    return (*sentences, *_unmet(situation, metric))
 
 
 def _unmet(situation: Situation, metric: str) -> tuple[str, ...]:
