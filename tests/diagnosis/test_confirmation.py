@@ -131,3 +131,18 @@ def test_blocks_that_are_more_already_stay(served):
     lifted = find_bottleneck(engine, plan, workload, Slo())
     assert isinstance(lifted, Known)
     assert lifted.value.lifted[0].gain == 0
+
+
+@pytest.mark.parametrize(("itl_ms", "is_met"), [(40, True), (3, False)])
+def test_that_no_request_meets_an_objective_is_said_only_where_goodput_is_not_judged(
+    both, itl_ms, is_met
+):
+    """Sixteen seats of a mixture with long prompts: hardly any gap of a request is a prefill's."""
+    arguments = (
+        "Qwen/Qwen3-Coder-30B-A3B-Instruct --tensor-parallel-size 2 --max-num-seqs 16"
+        " --max-num-batched-tokens 32768 --max-model-len 262144"
+    )
+    load = loads.closed(48, 6000, 400, num_requests=480)
+    _, verdict, run, _ = both(arguments, load, Slo(itl_ms=itl_ms))
+    assert (run.goodput_requests_per_s > 0) is is_met
+    assert any("no request meets" in sentence for sentence in verdict.evidence) is not is_met
