@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from scheduler_reader.diagnosis.lifts import Evaluate, Lifted
 from scheduler_reader.diagnosis.objective import (
+    GOODPUT,
     UNCHANGED,
     WORTH_NAMING,
     Gain,
@@ -18,6 +19,9 @@ from scheduler_reader.performance.estimate import PerformanceEstimate
 from scheduler_reader.record import Record
 from scheduler_reader.value import Known, Value
 from scheduler_reader.workload import Slo, Workload
+
+FACTOR_APART = 2.0  # between the goodput of closed form and run: neither carries over to the other
+MANY_TIMES = 10.0
 
 
 class Judged(Record):
@@ -54,10 +58,11 @@ class Simulator:
         form's gain on the simulated base.
 
         Goodput near zero has no gain that carries over: the closed form's own figure bounds it.
+        Nor has it where closed form and run are far apart: then every limit is run.
         """
         limit, screened = judged.limit, judged.gain
         same = measure(self.base, self.base)
-        if screened.gain >= UNCHANGED:
+        if screened.gain >= UNCHANGED or (limit.binds and _is_apart(screened, same)):
             run = self._run(limit, workload, slo)
             if isinstance(run, Known):
                 return Judged(limit, measure(self.base, run.value), screened)
@@ -75,6 +80,13 @@ class Simulator:
         return self._runs[limit.limit]
 
 
+def _is_apart(screened: Gain, same: Gain) -> bool:
+    """Whether closed form and run tell of another engine altogether."""
+    ends = sorted((screened.before, same.before))
+    is_goodput = screened.metric == same.metric == GOODPUT
+    return is_goodput and ends[0] < ends[1] / FACTOR_APART
+
+
 def _carried(same: Gain, screened: Gain) -> Gain:
     """The closed form's gain on another value of the metric."""
     factor = 1 + screened.gain
@@ -85,7 +97,7 @@ def _carried(same: Gain, screened: Gain) -> Gain:
 def sentences(judged: tuple[Judged, ...]) -> tuple[str, ...]:
     """Which gains are of runs and which in closed form, and where the two disagree."""
     refuted = tuple(
-        f"in closed form {one.limit.limit}, lifted, gains {one.screened.gain:.0%}, in a run "
+        f"in closed form {one.limit.limit}, lifted, gains {_told(one.screened.gain)}, in a run "
         f"{one.gain.gain:.0%}: the run decides"
         for one in judged
         if one.screened is not None and one.is_refuted
@@ -95,3 +107,8 @@ def sentences(judged: tuple[Judged, ...]) -> tuple[str, ...]:
     ways = {"gains by simulation": run, "in closed form": not_run}
     says = "; ".join(f"{way}: {limits}" for way, limits in ways.items() if limits)
     return (*refuted, says if run else f"gains {says}")
+
+
+def _told(gain: float) -> str:
+    """A gain in words; of next to nothing a multiple says no more than that it is large."""
+    return f"{gain:.0%}" if gain < MANY_TIMES else f"more than {MANY_TIMES:.0%}"

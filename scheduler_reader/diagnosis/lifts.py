@@ -32,6 +32,7 @@ class Lifted(Record):
     engine: ResolvedEngine
     plan: CapacityPlan
     sets: Mapping[str, Any] | None = None  # the settings that lift it, where there are such
+    binds: bool = True  # False: nobody waits for it, so nothing was lifted
 
 
 class Situation(Record):
@@ -76,7 +77,9 @@ def _without_kv_limit(situation: Situation) -> Iterator[Lifted]:
     """Where nobody waits, blocks (as seats) limit nothing: the estimate stays as it is."""
     engine, plan, base = situation.engine, situation.plan, situation.base
     if base.waiting == 0:
-        yield Lifted("KV blocks", "paged_attention", "kv_starvation", base, engine, plan)
+        yield Lifted(
+            "KV blocks", "paged_attention", "kv_starvation", base, engine, plan, binds=False
+        )
         return
     plan = _holding_all(situation)
     estimate = _evaluated(situation, engine, plan)
@@ -107,7 +110,15 @@ def _holding_all(situation: Situation) -> CapacityPlan:
 def _without_seat_limit(situation: Situation) -> Iterator[Lifted]:
     engine, plan, base = situation.engine, situation.plan, situation.base
     if base.waiting == 0:
-        yield Lifted("max_num_seqs", "continuous_batching", "admission_stall", base, engine, plan)
+        yield Lifted(
+            "max_num_seqs",
+            "continuous_batching",
+            "admission_stall",
+            base,
+            engine,
+            plan,
+            binds=False,
+        )
         return
     seats = min(situation.most_at_once, situation.token_budget)  # vLLM refuses more
     changes: dict[str, int | None] = {"max_num_seqs": max(situation.max_num_seqs, seats)}

@@ -10,6 +10,7 @@ from scheduler_reader.record import Record
 
 WORTH_NAMING = 0.05  # the smallest gain that names a bottleneck
 UNCHANGED = 0.01  # a smaller change of throughput leaves the word to the tails
+GOODPUT = "goodput_requests_per_s"
 NOTHING = 0.01  # of the requests: a smaller goodput counts as this, so that gains stay finite
 
 
@@ -33,7 +34,7 @@ def throughput_gain(before: PerformanceEstimate, after: PerformanceEstimate) -> 
 def goodput_gain(before: PerformanceEstimate, after: PerformanceEstimate) -> Gain:
     """Requests a second that meet their objectives."""
     return _more(
-        "goodput_requests_per_s",
+        GOODPUT,
         before.goodput_requests_per_s,
         after.goodput_requests_per_s,
         NOTHING * before.requests_per_s,

@@ -146,3 +146,17 @@ def test_that_no_request_meets_an_objective_is_said_only_where_goodput_is_not_ju
     _, verdict, run, _ = both(arguments, load, Slo(itl_ms=itl_ms))
     assert (run.goodput_requests_per_s > 0) is is_met
     assert any("no request meets" in sentence for sentence in verdict.evidence) is not is_met
+
+
+def test_where_closed_form_and_run_are_far_apart_every_limit_is_run(both):
+    """The closed form would have seats cost 3 % of next to no goodput; in runs they cost nearly all."""
+    arguments = (
+        "Qwen/Qwen3-Coder-30B-A3B-Instruct --tensor-parallel-size 2 --max-num-seqs 16"
+        " --max-num-batched-tokens 32768 --max-model-len 8192"
+    )
+    load = loads.closed(48, 6000, 400, num_requests=480)
+    screened, confirmed, run, _ = both(arguments, load, Slo(itl_ms=40))
+    assert screened.lifted[1].before < run.goodput_requests_per_s / 2
+    (seats,) = (lift for lift in confirmed.lifted if lift.limit == "max_num_seqs")
+    assert seats.gain < -0.5
+    assert "gains more than 1000%, in a run -6%: the run decides" in " ".join(confirmed.evidence)

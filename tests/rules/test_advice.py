@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 import scheduler_reader
+from scheduler_reader.api import Slo
 
 LLAMA_8B = "meta-llama/Llama-3.1-8B-Instruct"
 CROWD = {"concurrency": 400, "num_requests": 800, "input_tokens": 6000, "output_tokens": 1500}
@@ -14,9 +15,11 @@ FULL = {"kv_cache_usage": 0.99, "waiting": 12, "running": 40}
 ABOUT_BLOCKS = {"BAT104", "MEM107", "OBS102"}
 
 
-def fixes(arguments: str, gpu: str = "h100", **options: Any) -> dict[str, str]:
+def fixes(
+    arguments: str, gpu: str = "h100", model: str = LLAMA_8B, **options: Any
+) -> dict[str, str]:
     """Code → the fix of each finding."""
-    command = ["vllm", "serve", LLAMA_8B, *arguments.split()]
+    command = ["vllm", "serve", model, *arguments.split()]
     (reading,) = scheduler_reader.diagnose(command, vllm_version="0.18.0", gpu=gpu, **options)
     return {finding.code: finding.fix_text for finding in reading.findings}
 
@@ -46,4 +49,19 @@ def test_seats_do_not_bind_where_nobody_is_seen_to_wait(
 ) -> None:
     load = {"concurrency": 64, "num_requests": 640, "input_tokens": 500, "output_tokens": 100}
     found = fixes("--max-model-len 8192 --max-num-seqs 16", workload=load, observed=observed)
+    assert ("BAT101" in found) is is_found
+
+
+@pytest.mark.parametrize(("objective", "is_found"), [({}, True), ({"itl_ms": 40.0}, False)])
+def test_seats_that_cost_the_objective_are_not_advised(
+    objective: dict[str, float], is_found: bool
+) -> None:
+    """48 seats give more tokens a second than 16, and 15 % of the requests that meet 40 ms."""
+    load = {"concurrency": 48, "num_requests": 480, "input_tokens": 6000, "output_tokens": 400}
+    found = fixes(
+        "-tp 2 --max-num-seqs 16 --max-num-batched-tokens 32768 --max-model-len 8192",
+        model="Qwen/Qwen3-Coder-30B-A3B-Instruct",
+        workload=load,
+        slo=Slo(**objective),
+    )
     assert ("BAT101" in found) is is_found

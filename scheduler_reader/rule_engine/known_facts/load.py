@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from scheduler_reader.diagnosis.objective import GOODPUT
 from scheduler_reader.rule_engine.sources import Sources
 from scheduler_reader.value import Unknown
 from scheduler_reader.workload import DEFAULT_WORKLOAD
@@ -127,6 +128,16 @@ def bottleneck_kind(sources: Sources) -> str | Unknown:
     """The binding limit, found by lifting one at a time."""
     bottleneck = sources.bottleneck
     return bottleneck if isinstance(bottleneck, Unknown) else bottleneck.value.kind
+
+
+def more_seats_cost_goodput(sources: Sources) -> bool:
+    """With max_num_seqs lifted, fewer requests are predicted to meet the stated objectives; False without any."""
+    if not sources.slo.is_set or isinstance(sources.bottleneck, Unknown):
+        return False
+    return any(
+        (lift.limit, lift.metric) == ("max_num_seqs", GOODPUT) and lift.gain < 0
+        for lift in sources.bottleneck.value.lifted
+    )
 
 
 def _tail(value: float | None) -> float | Unknown:
