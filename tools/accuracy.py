@@ -10,9 +10,10 @@ from __future__ import annotations
 from pathlib import Path
 
 import yaml
-from pages.accuracy import OTHERWISE, accuracy_page, scatter
+from pages.accuracy import accuracy_page, scatter
 from pages.draft_effects import draft_section, published_effects
 from pages.predictions import predicted_cases
+from pages.unstated_loads import OTHERWISE
 
 ROOT = Path(__file__).resolve().parent.parent
 RUNS = ROOT / "tests" / "performance" / "published_runs.yaml"

@@ -10,6 +10,7 @@ import pytest
 import yaml
 from pages.accuracy import accuracy_page, scatter
 from pages.predictions import Case, outdone, predicted_cases
+from pages.unstated_loads import unstated_loads
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 
@@ -85,6 +86,25 @@ def test_runs_whose_protocol_is_inferred_are_predicted_with_what_their_generator
     assert all(abs(case.errors[0]) < 0.1 for case in alike)
     assert alike[0].predicted[0] == pytest.approx(alike[2].predicted[0], rel=0.01)
     assert spread[0].predicted[0] > 1.1 * spread[2].predicted[0]
+
+
+def _two_runs(ttft_ms: float) -> str:
+    """Sixteen at once, 20 s each, so a prompt takes at most 1.25 s; two at once that took `ttft_ms`."""
+    common = {"series": "m, 0.18.0, H100", "tensor": 1, "predicted": (1.0, 1.0), "remark": ""}
+    full = Case(lengths=(1000, 101), concurrency=16, measured=(2000.0, 18_000 / 89.9), **common)
+    light = Case(lengths=(1000, 1000), concurrency=2, measured=(ttft_ms, 80.0), **common)
+    (*_, said) = unstated_loads([full, light], {"so": [full, light]})
+    return said
+
+
+def test_what_ttft_could_be_without_meeting_follows_from_the_runs_alone():
+    """2 x 1,250 ms of the 16,000 over which requests end: 1,250 alone, 40 of a step, 116 of waiting."""
+    said = _two_runs(3000.0)
+    assert "hold the engine no\nlonger than 1250 ms" in said
+    assert "requests end over 16,000 ms, and their 2 successors need 16% of that" in said
+    alone, burst = 1250 + 40 + 1250 * 0.15625 / 2 / 0.84375, 1.5 * 1250
+    assert f"is {0.9 * alone + 0.1 * burst:.0f} ms at most" in said
+    assert "measured are 3000" in said
 
 
 def test_the_plot_has_two_points_a_run():

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any
 
 from pages.markdown import page, table
-from pages.predictions import SHORTEST, Case, outdone
+from pages.predictions import Case, error_summary, outdone
+from pages.unstated_loads import unstated_loads
 
 INTRODUCTION = """\
 Every public run that is recorded in `tests/performance/published_runs.yaml` (numbers and sources there) against what
@@ -34,22 +34,6 @@ as recorded everywhere else on this page; here as waves, of as many seats (the p
 OUT_OF_REACH = """\
 Both tables together hold {count} of the {all} runs on {gpu}, more than a tenth. So the 90th percentile of the TPOT
 error there is an error on one of them: a prediction that agrees with the other runs cannot make it small."""
-PROTOCOLS = """\
-The source of the {model} runs states neither arguments nor lengths. Here they are what the generator of that source writes: prompts
-and outputs all alike, and a token budget of concurrency + prompt + 1,500. That the runs were started so is inferred. That lengths
-were alike shows in the runs themselves: requests that start together then end together, and their successors meet no more often
-when outputs are long, so TTFT does not depend on the output length; with spread lengths it falls. The same {count} runs otherwise
-(median / 90th percentile of the error, of these runs and of all on the same GPU; the last column is TTFT with outputs of 128
-tokens over TTFT with 1,024, {measured} as measured):"""
-OTHERWISE: Mapping[str, Mapping[str, Any]] = {
-    "as its generator writes": {},
-    "lengths alike, default token budget": {"arguments": ""},
-    "lengths from 80 % of the nominal ones up, generated token budget": {"shortest": SHORTEST},
-    "lengths from 80 % up, default token budget, as all other runs here": {
-        "arguments": "",
-        "shortest": SHORTEST,
-    },
-}
 
 
 def accuracy_page(
@@ -68,8 +52,12 @@ def accuracy_page(
         for ranks in sorted({c.tensor for c in cases if c.series == name})
     }
     head = ("model, release, GPU", "TP", "runs", "TTFT", "TPOT", "tokens/s")
-    summary = [(name, str(ranks), *_summary(group)) for (name, ranks), group in by_ranks.items()]
-    whole = [(f"**all on {gpu}**", "", *_summary(group)) for gpu, group in _by_gpu(cases).items()]
+    summary = [
+        (name, str(ranks), *error_summary(group)) for (name, ranks), group in by_ranks.items()
+    ]
+    whole = [
+        (f"**all on {gpu}**", "", *error_summary(group)) for gpu, group in _by_gpu(cases).items()
+    ]
     slower = [(case, how) for case in cases if case.seats is None and (how := outdone(case, cases))]
     sections = [_section(name, [c for c in cases if c.series == name]) for name in names]
     return page(
@@ -83,7 +71,7 @@ def accuracy_page(
         *_split(cases, {id(case) for case, _ in slower}),
         "## What misses, and what is known of it",
         "\n".join(f"- {note}" for note in notes),
-        *_protocols(cases, otherwise or {}),
+        *unstated_loads(cases, otherwise or {}),
         *_outdone(slower),
         *_waves([case for case in cases if case.waves is not None]),
         *_out_of_reach(cases, {id(case) for case, _ in slower}),
@@ -121,7 +109,11 @@ def _split(cases: Sequence[Case], slower: set[int]) -> Iterator[str]:
     head = ("runs of", "runs", "TTFT", "TPOT", "tokens/s", "within the range")
     yield table(
         head,
-        [(name, *_summary(group), _coverage(group)) for name, group in groups.items() if group],
+        [
+            (name, *error_summary(group), _coverage(group))
+            for name, group in groups.items()
+            if group
+        ],
     )
 
 
@@ -151,34 +143,6 @@ def _coverage(cases: Iterable[Case]) -> str:
     within = [case.is_within for case in cases if case.is_within is not None]
     shares = [sum(of) / len(within) for of in zip(*within, strict=True)]
     return " / ".join(f"{share:.0%}" for share in shares)
-
-
-def _protocols(cases: Sequence[Case], otherwise: Mapping[str, Sequence[Case]]) -> Iterator[str]:
-    if not otherwise:
-        return
-    first = next(iter(otherwise.values()))
-    series, gpu = first[0].series, first[0].gpu
-    measured = _ratios(first, [case.measured[0] for case in first])
-    yield PROTOCOLS.format(model=series.split(", ")[0], count=len(first), measured=measured)
-    others = [case for case in cases if case.gpu == gpu and case.series != series]
-    head = ("started and loaded", "TTFT", "TPOT", "tokens/s", "all: TTFT", "TPOT", "128 / 1,024")
-    rows = []
-    for name, group in otherwise.items():
-        ratios = _ratios(group, [case.predicted[0] for case in group if case.predicted])
-        rows.append((name, *_summary(group)[1:], *_summary([*group, *others])[1:3], ratios))
-    yield table(head, rows)
-
-
-def _ratios(cases: Sequence[Case], ttft_ms: Sequence[float]) -> str:
-    """TTFT of the shortest outputs over that of the longest, of runs alike but for the outputs."""
-    groups: dict[tuple[int, int, int], dict[int, float]] = {}
-    for case, ttft in zip(cases, ttft_ms, strict=True):
-        group = groups.setdefault((case.tensor, case.lengths[0], case.concurrency), {})
-        group[case.lengths[1]] = ttft
-    ratios = [
-        by_output[min(by_output)] / by_output[max(by_output)] for by_output in groups.values()
-    ]
-    return f"{min(ratios):.2f} to {max(ratios):.2f}"
 
 
 def _outdone(slower: Sequence[tuple[Case, str]]) -> Iterator[str]:
@@ -225,20 +189,6 @@ def _by_gpu(cases: Sequence[Case]) -> dict[str, list[Case]]:
     for case in cases:
         groups.setdefault(case.gpu, []).append(case)
     return groups
-
-
-def _summary(cases: Sequence[Case]) -> list[str]:
-    errors = [case.errors for case in cases if case.errors is not None]
-    answered = str(len(errors)) if len(errors) == len(cases) else f"{len(errors)} of {len(cases)}"
-    return [answered, *(_spread([abs(error[at]) for error in errors]) for at in range(3))]
-
-
-def _spread(errors: list[float]) -> str:
-    if not errors:
-        return ""
-    ordered = sorted(errors)
-    middle, tenth = (ordered[min(len(ordered) - 1, int(q * len(ordered)))] for q in (0.5, 0.9))
-    return f"{middle:.1%} / {tenth:.1%}"
 
 
 def _section(name: str, cases: Sequence[Case]) -> str:

@@ -70,6 +70,11 @@ class Case(NamedTuple):
         """Tokens of a request after its first, on average."""
         return (1 + self.shortest) / 2 * self.lengths[1] - 1
 
+    @property
+    def duration_ms(self) -> float:
+        """Mean time of a request from sending to its last token, as measured."""
+        return self._duration(self.measured)
+
     def _duration(self, times: Times) -> float:
         return times[0] + self.gaps * times[1]
 
@@ -100,6 +105,21 @@ def outdone(case: Case, others: Iterable[Case]) -> str:
         if is_longer and case.measured[1] > other.measured[1] + prompts_ms:
             return said
     return ""
+
+
+def error_summary(cases: Sequence[Case]) -> list[str]:
+    """How many were answered, and median and 90th percentile of the errors of TTFT, TPOT, tokens/s."""
+    errors = [case.errors for case in cases if case.errors is not None]
+    answered = str(len(errors)) if len(errors) == len(cases) else f"{len(errors)} of {len(cases)}"
+    return [answered, *(_spread([abs(error[at]) for error in errors]) for at in range(3))]
+
+
+def _spread(errors: list[float]) -> str:
+    if not errors:
+        return ""
+    ordered = sorted(errors)
+    middle, tenth = (ordered[min(len(ordered) - 1, int(q * len(ordered)))] for q in (0.5, 0.9))
+    return f"{middle:.1%} / {tenth:.1%}"
 
 
 def _engine_of(case: Case) -> tuple[str, int, int]:
