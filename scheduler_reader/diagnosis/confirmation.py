@@ -13,6 +13,7 @@ from scheduler_reader.diagnosis.objective import (
     WORTH_NAMING,
     Gain,
     Measure,
+    are_far_apart,
     goodput_gain,
 )
 from scheduler_reader.performance.estimate import PerformanceEstimate
@@ -20,7 +21,6 @@ from scheduler_reader.record import Record
 from scheduler_reader.value import Known, Value
 from scheduler_reader.workload import Slo, Workload
 
-FACTOR_APART = 2.0  # between the goodput of closed form and run: neither carries over to the other
 MANY_TIMES = 10.0
 
 
@@ -62,7 +62,9 @@ class Simulator:
         """
         limit, screened = judged.limit, judged.gain
         same = measure(self.base, self.base)
-        if screened.gain >= UNCHANGED or (limit.binds and _is_apart(screened, same)):
+        is_goodput = screened.metric == same.metric == GOODPUT
+        is_apart = is_goodput and are_far_apart(screened.before, same.before)
+        if screened.gain >= UNCHANGED or (is_apart and limit.binds):
             run = self._run(limit, workload, slo)
             if isinstance(run, Known):
                 return Judged(limit, measure(self.base, run.value), screened)
@@ -78,13 +80,6 @@ class Simulator:
         if limit.limit not in self._runs:
             self._runs[limit.limit] = self._evaluate(limit.engine, limit.plan, workload, slo)
         return self._runs[limit.limit]
-
-
-def _is_apart(screened: Gain, same: Gain) -> bool:
-    """Whether closed form and run tell of another engine altogether."""
-    ends = sorted((screened.before, same.before))
-    is_goodput = screened.metric == same.metric == GOODPUT
-    return is_goodput and ends[0] < ends[1] / FACTOR_APART
 
 
 def _carried(same: Gain, screened: Gain) -> Gain:

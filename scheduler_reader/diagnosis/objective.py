@@ -11,6 +11,7 @@ from scheduler_reader.record import Record
 WORTH_NAMING = 0.05  # the smallest gain that names a bottleneck
 UNCHANGED = 0.01  # a smaller change of throughput leaves the word to the tails
 GOODPUT = "goodput_requests_per_s"
+FACTOR_APART = 2.0  # between the goodput of closed form and run: neither carries over to the other
 NOTHING = 0.01  # of the requests: a smaller goodput counts as this, so that gains stay finite
 
 
@@ -55,6 +56,11 @@ def tail_gain(before: PerformanceEstimate, after: PerformanceEstimate) -> Gain:
     worst, metric = _worst_tail(before)
     left, _ = _worst_tail(after)
     return Gain(metric, worst, left, worst / left - 1 if worst and left else 0.0)
+
+
+def are_far_apart(goodput: float, other: float) -> bool:
+    """Whether two predictions of one engine's goodput are too far apart to screen for each other."""
+    return min(goodput, other) * FACTOR_APART < max(goodput, other)
 
 
 def _worst_tail(estimate: PerformanceEstimate) -> tuple[float, str]:

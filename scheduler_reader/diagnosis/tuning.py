@@ -24,6 +24,7 @@ from scheduler_reader.diagnosis.lifts import Evaluate
 from scheduler_reader.diagnosis.objective import (
     UNCHANGED,
     WORTH_NAMING,
+    are_far_apart,
     goodput_gain,
     tail_gain,
     throughput_gain,
@@ -40,6 +41,7 @@ from scheduler_reader.workload import Slo, Workload
 WORTH_CHANGING = 0.03  # the smallest predicted gain that is worth a restart
 WORTH_A_RISK = 0.1  # the same for what only moves a tail, or may alter the answers
 MOST_STEPS = 3
+MOST_RUN = 3  # changes a step, where each has to be predicted as the engine itself is
 
 Plan: TypeAlias = Callable[[ResolvedEngine, Workload], CapacityPlan]
 
@@ -88,20 +90,30 @@ class _Search(Record):
             return True, 0.0 if more < WORTH_NAMING and tail < -WORTH_NAMING else more
         return False, tail if tail >= WORTH_A_RISK else 0.0
 
-    def best(
+    def ranked(
         self, state: _State, among: Iterable[Change], least: float
-    ) -> tuple[Change, _State] | None:
-        """The change with the largest gain above `least`, and the state it leads to."""
+    ) -> list[tuple[Change, _State]]:
+        """The changes that gain more than `least`, the largest first, and the states they lead to."""
         assert state.estimate is not None
-        best, top = None, (False, least)
+        found = []
         for change in among:
             after = self.state(state.engine.with_values(**change.set))
             if after.estimate is None:
                 continue
             gain = self.gain(state.estimate, after.estimate)
-            if gain[1] > least and gain > top:
-                best, top = (change, after), gain
-        return best
+            if gain[1] > least:
+                found.append((gain, change, after))
+        found.sort(key=lambda one: one[0], reverse=True)
+        return [(change, after) for _, change, after in found]
+
+    def candidates(self, state: _State, observed: Kind | None) -> list[tuple[Change, _State]]:
+        """What is worth a restart; changes that trade accuracy only where nothing else is."""
+        assert state.estimate is not None
+        safe = changes(state.engine, self.workload, state.estimate)
+        if observed == "kv_starvation":
+            safe = (change for change in safe if "max_num_seqs" not in change.set)
+        found = self.ranked(state, safe, WORTH_CHANGING)
+        return found or self.ranked(state, lossy_changes(state.engine), WORTH_A_RISK)
 
 
 def tune(
@@ -136,16 +148,16 @@ def tune(
     observed = _observed_kind(verdict)
     if observed == "not_scheduler":
         return ()
+    if repredict is not None and _is_told_otherwise(search, state, repredict):
+        return _by_runs(search, state, observed, repredict) or _named(
+            search, state, verdict, repredict
+        )
     steps: list[TuningStep] = []
     while state.estimate is not None and len(steps) < MOST_STEPS:
-        safe = changes(state.engine, workload, state.estimate)
-        if observed == "kv_starvation":
-            safe = (change for change in safe if "max_num_seqs" not in change.set)
-        found = search.best(state, safe, WORTH_CHANGING)
-        found = found or search.best(state, lossy_changes(state.engine), WORTH_A_RISK)
-        if found is None:
+        found = search.candidates(state, observed)
+        if not found:
             break
-        change, after = found
+        change, after = found[0]
         steps.append(_step(len(steps) + 1, change, state, after))
         state = after
     if repredict is None:
@@ -158,6 +170,40 @@ def _observed_kind(verdict: Value[Bottleneck] | None) -> Kind | None:
     if isinstance(verdict, Known) and verdict.origin == OBSERVED:
         return verdict.value.kind
     return None
+
+
+def _is_told_otherwise(search: _Search, state: _State, repredict: Repredict) -> bool:
+    """Whether `evaluate` cannot screen for goodput, as it finds another one than is printed."""
+    _, run = repredict({})
+    if not search.slo.is_set or state.estimate is None or isinstance(run, Unknown):
+        return False
+    return are_far_apart(state.estimate.goodput_requests_per_s, run.value.goodput_requests_per_s)
+
+
+def _by_runs(
+    search: _Search, state: _State, observed: Kind | None, repredict: Repredict
+) -> tuple[TuningStep, ...]:
+    """Screened by throughput and tails, of each step the best few are predicted anew, and the first
+    that gains goodput is taken.
+    """
+    screen = search._replace(slo=Slo())
+    kept: list[TuningStep] = []
+    changes: dict[str, Any] = {}
+    before = repredict(changes)
+    while state.estimate is not None and len(kept) < MOST_STEPS:
+        for change, following in screen.candidates(state, observed)[:MOST_RUN]:
+            after = repredict({**changes, **change.set})
+            if isinstance(before[1], Unknown) or isinstance(after[1], Unknown):
+                continue
+            if search.gain(before[1].value, after[1].value)[1] >= WORTH_CHANGING:
+                step = _step(len(kept) + 1, change, state, following)
+                kept.append(step._replace(before=_figures(*before), after=_figures(*after)))
+                changes |= change.set
+                state, before = following, after
+                break
+        else:
+            break
+    return tuple(kept)
 
 
 def _named(

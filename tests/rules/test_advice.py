@@ -65,3 +65,21 @@ def test_seats_that_cost_the_objective_are_not_advised(
         slo=Slo(**objective),
     )
     assert ("BAT101" in found) is is_found
+
+
+def test_changes_serve_the_objective_where_the_closed_form_cannot_see_it() -> None:
+    """The closed form has 40 ms missed by all; the run by none.  Changes are then judged by runs."""
+    command = ["vllm", "serve", "Qwen/Qwen3-Coder-30B-A3B-Instruct", "-tp", "2", "--max-num-seqs"]
+    command += ["16", "--max-num-batched-tokens", "32768", "--max-model-len", "8192"]
+    load = {"concurrency": 48, "num_requests": 480, "input_tokens": 6000, "output_tokens": 400}
+    (reading,) = scheduler_reader.diagnose(
+        command, vllm_version="0.18.0", gpu="h100", workload=load, slo=Slo(itl_ms=40)
+    )
+    assert reading.tuning
+    before = reading.performance.value.goodput_requests_per_s
+    for step in reading.tuning:
+        assert step.before["goodput_requests_per_s"] == pytest.approx(before)
+        assert step.after["goodput_requests_per_s"] > 1.03 * before
+        before = step.after["goodput_requests_per_s"]
+    assert reading.tuning[-1].set == {"max_num_seqs": 48}
+    assert before > 1.5 * reading.performance.value.goodput_requests_per_s
