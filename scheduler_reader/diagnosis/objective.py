@@ -42,6 +42,11 @@ def goodput_gain(before: PerformanceEstimate, after: PerformanceEstimate) -> Gai
     )
 
 
+def is_met(estimate: PerformanceEstimate) -> bool:
+    """Whether more than next to nothing of the requests meets the objectives."""
+    return estimate.goodput_requests_per_s > NOTHING * estimate.requests_per_s
+
+
 def capacity_gain(before: PerformanceEstimate, after: PerformanceEstimate) -> Gain:
     """The highest rate an open loop sustains."""
     capacity, lifted = before.capacity_requests_per_s, after.capacity_requests_per_s

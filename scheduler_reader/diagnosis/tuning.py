@@ -26,6 +26,7 @@ from scheduler_reader.diagnosis.objective import (
     WORTH_NAMING,
     are_far_apart,
     goodput_gain,
+    is_met,
     tail_gain,
     throughput_gain,
 )
@@ -82,7 +83,7 @@ class _Search(Record):
 
         A few per cent of throughput are no gain where they cost as much of the worse tail.
         """
-        if self.slo.is_set and after.goodput_requests_per_s > 0:
+        if self.slo.is_set and (is_met(before) or is_met(after)):
             return True, goodput_gain(before, after).gain
         more = throughput_gain(before, after).gain
         tail = tail_gain(before, after).gain

@@ -12,6 +12,7 @@ from collections.abc import Iterator, Sequence
 from itertools import accumulate, repeat
 from math import sqrt
 
+from scheduler_reader.errors import UsageError
 from scheduler_reader.simulate.arrivals import Arrival, OpenLoop, Source
 from scheduler_reader.simulate.event_driven import is_plain, run_event_driven
 from scheduler_reader.simulate.failure import NotPlainError
@@ -32,14 +33,17 @@ def sustained_rate(setup: Setup, expected: float) -> float | None:
     """Requests a second of one replica, searched around `expected`.
 
     None where the engine is not run from event to event (`event_driven.is_plain`), prefixes are
-    shared, or no rate near the expected one is sustained.
+    shared, the release refuses the settings, or no rate near the expected one is sustained.
     """
     workload = setup.workload
     if not is_plain(setup.config) or workload.shared_prefix_tokens or workload.expected_hit_rate:
         return None
     runs = _Runs(setup)
     low, high = (expected * bound for bound in FIRST_BOUNDS)
-    is_low, is_high = runs.sustain(low), runs.sustain(high)
+    try:
+        is_low, is_high = runs.sustain(low), runs.sustain(high)
+    except UsageError:
+        return None
     while not is_low and runs.are_left:
         low, high, is_high = low * STEP, low, False
         is_low = runs.sustain(low)

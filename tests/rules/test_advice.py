@@ -83,3 +83,39 @@ def test_changes_serve_the_objective_where_the_closed_form_cannot_see_it() -> No
         before = step.after["goodput_requests_per_s"]
     assert reading.tuning[-1].set == {"max_num_seqs": 48}
     assert before > 1.5 * reading.performance.value.goodput_requests_per_s
+
+
+def test_no_change_takes_away_what_little_meets_the_objective() -> None:
+    """More seats give more tokens a second, and take the 3 % of requests within 20 ms to none."""
+    command = ["vllm", "serve", "Qwen/Qwen3-32B", "-tp", "4", "--max-model-len", "32768"]
+    load = {
+        "concurrency": 256,
+        "num_requests": 1536,
+        "input_tokens": {"uniform": [2000, 4000]},
+        "output_tokens": 1000,
+    }
+    (reading,) = scheduler_reader.diagnose(
+        [*command, "--max-num-seqs", "64"],
+        vllm_version="0.18.0",
+        gpu="h100",
+        workload=load,
+        slo=Slo(itl_ms=20),
+    )
+    assert reading.performance.value.goodput_requests_per_s > 0
+    for step in reading.tuning:
+        goodput = [of["goodput_requests_per_s"] for of in (step.before, step.after)]
+        assert goodput == sorted(goodput)
+
+
+def test_what_would_not_start_is_read_whole_for_an_offered_rate() -> None:
+    """The search for the highest rate asks the scheduler, which refuses to start."""
+    command = ["vllm", "serve", LLAMA_8B, "--max-model-len", "16384", "--no-enable-chunked-prefill"]
+    (reading,) = scheduler_reader.diagnose(
+        [*command, "--max-num-batched-tokens", "8192"],
+        vllm_version="0.25.0",
+        gpu="h100",
+        workload={"protocol": "open-loop", "rate": 2.6, "num_requests": 200}
+        | {"input_tokens": 12_000, "output_tokens": 50},
+    )
+    assert "CMB001" in {finding.code for finding in reading.findings}
+    assert reading.performance.value.requests_per_s > 0
