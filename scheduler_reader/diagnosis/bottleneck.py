@@ -19,6 +19,7 @@ from scheduler_reader.diagnosis.objective import (
     Measure,
     capacity_gain,
     goodput_gain,
+    is_met,
     tail_gain,
     throughput_gain,
 )
@@ -159,9 +160,9 @@ def _screens(
     """
     if situation.slo.is_set:
         reached = (situation.base, *(one.estimate for one in lifted))
-        if any(estimate.goodput_requests_per_s > 0 for estimate in reached):
+        if any(map(is_met, reached)):
             return (_Screen(goodput_gain, goodput_gain),)
-        if simulator is not None and simulator.base.goodput_requests_per_s > 0:
+        if simulator is not None and is_met(simulator.base):
             return (_Screen(tail_gain, goodput_gain), _Screen(throughput_gain, goodput_gain))
     return (_Screen(throughput_gain, throughput_gain), _Screen(tail_gain, tail_gain))
 

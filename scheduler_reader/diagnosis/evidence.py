@@ -6,7 +6,7 @@ from math import ceil
 
 from scheduler_reader.capacity.plan import CapacityPlan
 from scheduler_reader.diagnosis.lifts import Lifted, Situation
-from scheduler_reader.diagnosis.objective import WORTH_NAMING, Gain
+from scheduler_reader.diagnosis.objective import GOODPUT, NOTHING, WORTH_NAMING, Gain
 from scheduler_reader.diagnosis.verdict import Kind, Lift
 from scheduler_reader.resolve.engine import ResolvedEngine
 
@@ -94,9 +94,12 @@ def hardware(situation: Situation, kind: Kind, share: float, metric: str) -> tup
 
 def _unmet(situation: Situation, metric: str) -> tuple[str, ...]:
     """Said where an SLO is stated and something else had to be the measure."""
-    if not situation.slo.is_set or metric == "goodput_requests_per_s":
+    if not situation.slo.is_set or metric == GOODPUT:
         return ()
-    return ("no request meets the SLO, whichever limit is lifted: throughput is judged instead",)
+    return (
+        f"fewer than {NOTHING:.0%} of the requests meet the SLO, whichever limit is lifted: "
+        "throughput is judged instead",
+    )
 
 
 def _kv_sentence(situation: Situation) -> str:

@@ -6,6 +6,7 @@ import pytest
 from loads import closed, offered
 
 from scheduler_reader.diagnosis import find_bottleneck
+from scheduler_reader.performance import estimate_out_of_step
 from scheduler_reader.value import Known, Unknown
 from scheduler_reader.workload import Slo, Workload
 
@@ -129,3 +130,18 @@ def test_a_simulator_can_take_the_place_of_the_closed_form(served):
 def test_an_unknown_model_has_no_bottleneck(served):
     engine, plan = served("acme/never-heard-of-1b")
     assert isinstance(find_bottleneck(engine, plan, closed(8, 100, 100), Slo()), Unknown)
+
+
+def test_next_to_no_goodput_is_none(served):
+    """Of the closed form's tails something always remains: one request in a thousand decides nothing."""
+    load = closed(256, 3000, 220)
+    engine, plan = served(LLAMA_8B + " --max-model-len 16384 --max-num-seqs 4", load)
+    slo = Slo(ttft_ms=4000, itl_ms=50)
+    found = find_bottleneck(engine, plan, load, slo)
+    base = estimate_out_of_step(engine, plan, load, slo)
+    assert isinstance(found, Known)
+    assert isinstance(base, Known)
+    assert 0 < base.value.goodput_requests_per_s < 0.01 * base.value.requests_per_s
+    assert {lift.metric for lift in found.value.lifted} == {"output_tokens_per_s"}
+    assert found.value.kind == "admission_stall"
+    assert "fewer than 1% of the requests meet the SLO" in " ".join(found.value.evidence)
