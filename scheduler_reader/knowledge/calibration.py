@@ -15,7 +15,8 @@ class Calibration:
     """What takes the place of the shipped constants of one engine.
 
     `step_us` and `sequence_us` are the host's time of a step and of each of its sequences,
-    `request_ms` that of a request before its first token; `kernel_scale` multiplies all kernels.
+    `request_ms` that of a request before its first token, its tokenizer apart; `kernel_scale`
+    multiplies all kernels.
     """
 
     __pydantic_config__: ClassVar[dict[str, str]] = {"extra": "forbid"}

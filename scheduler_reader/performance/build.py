@@ -15,6 +15,7 @@ from scheduler_reader.performance.host import (
     frontend_seconds,
     host_memory_fraction,
     host_overhead,
+    tokenizer_seconds,
 )
 from scheduler_reader.performance.kernels import (
     ACTIVATION_BYTES,
@@ -131,6 +132,7 @@ def _build(
         batches_in_flight=parallel.pipeline,
         spread=table.spread[_certainty(model, stored, gpu, table)],
         frontend_s=calibrated.request_ms * 1e-3 if calibrated else frontend_seconds(),
+        tokenizer_token_s=tokenizer_seconds(),
         kernel_scale=calibrated.kernel_scale if calibrated else 1.0,
         not_modeled=left_out(engine, model, parallel, table, stored),
         activation_token_s=activation_bytes(model, parallel.tensor)

@@ -18,6 +18,7 @@ from scheduler_reader.performance.rhythm import Demand
 from scheduler_reader.performance.served import longest_request, refused_sentences, unserved
 from scheduler_reader.performance.settings import parallelism, scheduler_limits
 from scheduler_reader.performance.speculation import draft_sentences
+from scheduler_reader.performance.stages import with_batches
 from scheduler_reader.performance.steady import Replica
 from scheduler_reader.performance.step import StepModel
 from scheduler_reader.resolve.engine import ResolvedEngine
@@ -159,7 +160,8 @@ def _replica(
         return Unknown(f"the number of KV blocks is not known: {plan.reason}")
     seats = max(1.0, limits.value.token_budget // model.queries)
     seats = min(float(limits.value.max_num_seqs), seats, fitting)
-    return Replica(model, limits.value, demand), seats, fitting
+    replica = Replica(model, limits.value, demand)
+    return replica if limits.value.takes_turns else with_batches(replica, 1), seats, fitting
 
 
 def _demand(workload: Workload, hits: float, longest: int | None) -> Demand:

@@ -60,8 +60,15 @@ def launch_constants() -> Mapping[str, Any]:
 
 
 def frontend_seconds() -> float:
-    """HTTP and tokenizer time of a request before its first token: a constant of TTFT only."""
+    """HTTP time of a request before its first token, seconds; its tokenizer's comes to it."""
     return float(_document()["frontend"]["request_ms"]) * 1e-3
+
+
+def tokenizer_seconds() -> float:
+    """The tokenizer's time of a prompt token, seconds: in the API server, while the engine runs steps
+    of others (vLLM V1, entrypoints/openai/serving_engine.py, _tokenize_prompt_input_async, 0.10.2).
+    """
+    return float(_document()["frontend"]["prompt_token_us"]) * 1e-6
 
 
 def host_memory_fraction() -> float:

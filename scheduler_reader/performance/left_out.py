@@ -35,7 +35,8 @@ def left_out(
         "expert-parallel all-to-all": parallel.is_expert_parallel and parallel.data > 1,
         "latent attention: rough": model.uses_mla,
         "linear-attention and mamba layers: attention part left out": model.is_hybrid,
-        "pipeline bubbles and transfers": parallel.pipeline > 1,
+        "pipeline stages: transfers between them, and passes of long prompts that overlap where an open "
+        "loop is near its capacity": parallel.pipeline > 1,
         f"all-reduce: the link of {gpu.title} is not known": parallel.tensor > 1 and link is None,
         "all-reduce over more than 8 ranks: timed as 8": parallel.tensor > 8,
         f"weights in host memory: the PCIe rate of {gpu.title} is not known": is_offloading

@@ -19,20 +19,24 @@ from scheduler_reader.performance.estimate import (
 from scheduler_reader.performance.in_step import rounds_in_step
 from scheduler_reader.performance.rhythm import Demand
 from scheduler_reader.performance.rounds import Crowd
+from scheduler_reader.performance.stages import grouped, passes, unstarted
 from scheduler_reader.performance.steady import OperatingPoint, Replica
 from scheduler_reader.performance.step import StepModel
 from scheduler_reader.performance.tails import (
     CountedWaits,
     WaitingTime,
+    growing,
+    milliseconds,
     poisson_within,
     queue_wait,
+    steady_p99_ms,
 )
 from scheduler_reader.record import Record
 from scheduler_reader.workload import Slo, Workload
 
 OUT_OF_STEP = (
     "outputs of one length: requests that stay in step are estimated as out of step beside a steady "
-    "start, pipeline stages or too few KV blocks; TTFT may be far higher"
+    "start or too few KV blocks; TTFT may be far higher"
 )
 NEAR_CAPACITY = 0.97  # of the capacity: a load beyond it is evaluated there, with its backlog
 
@@ -67,7 +71,7 @@ class Load(Record):
 
     @property
     def frontend_s(self) -> float:
-        return self.replica.step.frontend_s
+        return self.replica.step.outside_seconds(self.workload.input_tokens.mean)
 
     def _tpot_s(self, point: OperatingPoint) -> float:
         return point.itl_s / self.replica.step.acceptance
@@ -78,6 +82,10 @@ class Load(Record):
         clients = max(together, 1.0)
         residents = min(clients, self.seats)
         replica, preempted = self._preempting(together)
+        if self.workload.start == "burst":
+            replica = grouped(replica, residents)._replace(follows=self.workload.keeps_in_step)
+        elif found := unstarted(replica, lambda some: some.flow(residents)):
+            replica, _ = found
         # Between two requests a client is nowhere in the engine.
         if clients <= self.seats:
             residents = clients / (1 + self.frontend_s / replica.residence_seconds(residents))
@@ -105,17 +113,17 @@ class Load(Record):
         """
         assert self.workload.rate is not None
         offered, replica = self.workload.rate / self.replicas, self.replica
-        full = replica.flow(self.seats)
+        full = replica._replace(follows=True).flow(self.seats)
         capacity = full.requests_per_s
         backlog_s = self.workload.num_requests / self.replicas / 2
         late_s = backlog_s * max(0.0, 1 / capacity - 1 / offered)
         shift = self.frontend_s + late_s
         served = min(offered, NEAR_CAPACITY * capacity)
         is_sustained = offered < capacity * (1 + replica.step.spread)
-        point = replica.serving(served, self.seats) if is_sustained else None
-        if point is None:
+        found = unstarted(replica, lambda some: some.serving(served, self.seats))
+        if found is None or not is_sustained:
             first_s = self.frontend_s + full.prefill_s
-            waiting = _growing(first_s, late_s + full.prefill_wait_s)
+            waiting = growing(first_s, late_s + full.prefill_wait_s)
             late = late_s * capacity
             return self._estimate(
                 _Outcome(
@@ -129,11 +137,12 @@ class Load(Record):
                     is_saturated=True,
                 )
             )
+        _, point = found
         seat_s = queue_wait(served / capacity, self.seats, point.residence_s)
         steady_s = shift + point.prefill_s
         waiting = WaitingTime(0.0, 0.0, 0.0, steady_s, point.prefill_wait_s + seat_s)
         if late_s > 0:
-            waiting = _growing(steady_s - late_s, late_s + point.prefill_wait_s + seat_s)
+            waiting = growing(steady_s - late_s, late_s + point.prefill_wait_s + seat_s)
         rate = min(offered, capacity)
         running, late = served * point.residence_s, rate * (seat_s + late_s)
         tpot_s = self._tpot_s(point)
@@ -152,11 +161,14 @@ class Load(Record):
         """
         workload, replica, clients = self.workload, self.replica, self._clients
         size, total = min(clients, self.seats), workload.num_requests / self.replicas
-        is_plain = workload.start == "burst" and replica.step.batches_in_flight == 1
-        if not is_plain or clients <= 1 or size >= self.fitting or workload.trace is not None:
+        is_plain = workload.start == "burst" and workload.trace is None
+        if not is_plain or clients <= 1 or size >= self.fitting:
             return None
-        steps, queued = replica.steps, clients - size
+        queued, replica = clients - size, grouped(replica, size)
         absent_s = 0.0 if queued else self.frontend_s
+        if replica.step.batches_in_flight > 1:
+            return self._in_passes(size, queued, absent_s) if workload.keeps_in_step else None
+        steps = replica.steps
         spread = workload.output_tokens.std / replica.step.acceptance
         crowd = Crowd(size, total, absent_s, replica.limits.steps_ahead, spread)
         rounds = rounds_in_step(steps, crowd)
@@ -173,6 +185,14 @@ class Load(Record):
                 waiting_requests=max(0.0, queued - away) if queued else 0.0,
             )
         )
+
+    def _in_passes(self, size: float, queued: float, absent_s: float) -> PerformanceEstimate:
+        found = passes(self.replica, size, absent_s)
+        rate = size / found.round_s
+        burst = min(1.0, size * self.replicas / self.workload.num_requests)
+        waiting = found.waiting(burst, self.frontend_s, queued / rate)
+        tpot_s, here = self._tpot_s(found.point), size - rate * absent_s
+        return self._estimate(_Outcome(found.point, waiting, tpot_s, rate, here, queued))
 
     def _preempting(self, together: float) -> tuple[Replica, float]:
         """The replica with recomputed prompts in its demand, and preemptions a request.
@@ -215,7 +235,7 @@ class Load(Record):
         good = self._share_good(point, outcome.waiting, outcome.tpot_s)
         capacity, total = outcome.capacity, fsum(point.parts)
         return PerformanceEstimate(
-            ttft_ms=_milliseconds(outcome.waiting, outcome.is_saturated),
+            ttft_ms=milliseconds(outcome.waiting, outcome.is_saturated),
             itl_ms=self._itl(outcome),
             tpot_ms=outcome.tpot_s * 1e3,
             output_tokens_per_s=rate * demand.output_tokens,
@@ -231,7 +251,7 @@ class Load(Record):
             floor=_floor(self.replica.step, demand),
             shares=StepShares(*(part / total for part in point.parts)),
             not_modeled=self.replica.step.not_modeled,
-            steady_ttft_p99_ms=None if outcome.is_saturated else _steady_p99_ms(outcome.waiting),
+            steady_ttft_p99_ms=None if outcome.is_saturated else steady_p99_ms(outcome.waiting),
         )
 
     def _queue_growth(self, capacity: float | None) -> float | None:
@@ -270,23 +290,6 @@ class Load(Record):
             return 1.0
         gaps = self.replica.steps.gaps
         return poisson_within(point.mixed_share * gaps, 0.01 * gaps)
-
-
-def _growing(first_s: float, mean_s: float) -> WaitingTime:
-    """Waits of a finite run above the capacity: each is longer than the one before, from none on."""
-    last_s = first_s + 2 * mean_s
-    return WaitingTime(1.0, first_s, last_s, last_s, 0.0)
-
-
-def _steady_p99_ms(waiting: WaitingTime | CountedWaits) -> float | None:
-    seconds = waiting.steady_p99
-    return None if seconds is None else seconds * 1e3
-
-
-def _milliseconds(waiting: WaitingTime | CountedWaits, is_saturated: bool) -> Latency:
-    if is_saturated:
-        return Latency(waiting.mean * 1e3)
-    return Latency(waiting.mean * 1e3, waiting.quantile(0.5) * 1e3, waiting.quantile(0.99) * 1e3)
 
 
 def _floor(step: StepModel, demand: Demand) -> Floor:

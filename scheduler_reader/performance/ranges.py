@@ -47,15 +47,16 @@ def moved(
     end: PerformanceEstimate, instant: PerformanceEstimate, best: PerformanceEstimate
 ) -> PerformanceEstimate:
     """An end of the range around `instant`, moved to lie as far, relatively, from `best`."""
-    speed = best.requests_per_s / instant.requests_per_s
+    # The ratio first: rounding must not carry an end that is as fast as `instant` past `best`.
+    share = end.requests_per_s / instant.requests_per_s
     tpot_ms = _in_ratio(end.tpot_ms, instant.tpot_ms, best.tpot_ms)
     return end._replace(
         ttft_ms=_moved_latency(end.ttft_ms, instant.ttft_ms, best.ttft_ms),
         itl_ms=_moved_latency(end.itl_ms, instant.itl_ms, best.itl_ms),
         tpot_ms=end.tpot_ms if tpot_ms is None else tpot_ms,
-        output_tokens_per_s=end.output_tokens_per_s * speed,
-        total_tokens_per_s=end.total_tokens_per_s * speed,
-        requests_per_s=end.requests_per_s * speed,
+        output_tokens_per_s=best.output_tokens_per_s * share,
+        total_tokens_per_s=best.total_tokens_per_s * share,
+        requests_per_s=best.requests_per_s * share,
     )
 
 

@@ -13,6 +13,7 @@ from scheduler_reader.performance.settings import SchedulerLimits
 from scheduler_reader.performance.step import StepModel, StepParts, Times
 from scheduler_reader.record import Record
 
+GATHERINGS = 12  # enough to settle
 ROUNDING = 1e-6  # of a token, a request or a step
 
 
@@ -55,10 +56,16 @@ class Steps:
 
     A search asks thousands of times: what stays the same is at hand, two numbers are compared
     without a call.
+
+    Pipeline stages: a step is a pass of each batch in flight (`stages.py`), so its room is that of
+    all of them.  `follows`: prompts come behind each other, and all batches carry as many.
     """
 
-    def __init__(self, step: StepModel, limits: SchedulerLimits, demand: Demand) -> None:
+    def __init__(
+        self, step: StepModel, limits: SchedulerLimits, demand: Demand, *, follows: bool = False
+    ) -> None:
         self._times, self._limits, self._queries = step.times, limits, step.queries
+        self._batches, self._follows = step.batches_in_flight, follows
         self._prompt, self._context = demand.computed_tokens, demand.mean_context_tokens
         self._last_context = demand.prompt_tokens + demand.output_tokens
         self._cached = demand.prompt_tokens - demand.computed_tokens
@@ -87,12 +94,30 @@ class Steps:
         if chunk < room and together > 1.001:
             chunk = min(room, prompt * together)
             mixed_s = self.mixed_seconds(beside, chunk)
+            if self._batches != 1 and not self._follows:
+                chunk, mixed_s = self._gathered(rate * seen, beside, room, chunk, mixed_s)
         busy = rate * seen * (mixed_s - idle_s) * prompt / chunk
         if busy >= 1:
             return None
         itl_s = decode_s / (1 - busy) if self.gaps else 0.0
         times = decode_s, mixed_s, full_s, itl_s
         return Rhythm._make((rate, seqs, seen, room, chunk, arrivals, utilization, *times))
+
+    def _gathered(
+        self, rate: float, beside: float, room: float, chunk: float, mixed_s: float
+    ) -> tuple[float, float]:
+        """Prompt tokens of a step that carries some, and its time, where a step takes hardly longer with
+        more of them: those that come meanwhile are in the next one.
+        """
+        idle_s, prompt = self.decode_seconds(beside), self._prompt
+        for _ in range(GATHERINGS):
+            steps = rate * prompt / chunk
+            longer = 1 - steps * (mixed_s - idle_s)
+            share = min(1.0, steps * idle_s / longer) if longer > 0 else 1.0
+            arrivals = rate * (idle_s + share * (mixed_s - idle_s))
+            chunk = min(room, prompt * arrivals / (1 - exp(-arrivals)))
+            mixed_s = self.mixed_seconds(beside, chunk)
+        return chunk, mixed_s
 
     def mixed_share(self, rhythm: Rhythm) -> float:
         """The share of a decoding request's steps that carry the prefill of others."""
@@ -114,7 +139,7 @@ class Steps:
         beside, prefill_s, itl_s = rhythm.beside, rhythm.mixed_s, rhythm.itl_s
         if rhythm.chunk < self._prompt:
             prefill_s = self.prompt_seconds(beside, rhythm.chunk, prefill_s)
-        in_progress_s = 0.5 * min(beside, 1.0) * itl_s
+        in_progress_s = 0.5 * min(beside, 1.0) * itl_s / self._batches
         return in_progress_s + prefill_s + self.wait_seconds(rhythm) + self.gaps * itl_s
 
     def room(self, seqs: float) -> float:
@@ -122,14 +147,14 @@ class Steps:
 
         Without chunked prefill a prompt is computed whole or not at all.
         """
-        limits, prompt = self._limits, self._prompt
-        left = limits.token_budget - seqs * self._queries
+        limits, prompt, batches = self._limits, self._prompt, self._batches
+        left = limits.token_budget - seqs * self._queries / batches
         if not limits.is_chunked:
-            return max(1, int(left / prompt)) * prompt
+            return batches * max(1, int(left / prompt)) * prompt
         longest = limits.longest_chunk_tokens
         if prompt > longest and left > longest:
             left = longest
-        return left if left > 1 else 1.0
+        return batches * left if left > 1 else 1.0
 
     @property
     def prompt(self) -> float:
@@ -187,11 +212,25 @@ class Steps:
         return StepParts(*self._mixed(seqs, tokens))
 
     def _mixed(self, seqs: float, tokens: float) -> Times:
-        """As many equal chunks as `tokens` are of a prompt."""
-        prompt = self._prompt
+        """As many equal chunks as `tokens` are of a prompt, or of a batch that carries some of them."""
+        prompt, batches = self._prompt, self._batches
+        if batches != 1:
+            tokens /= self._carriers(seqs, tokens)
         chunk = tokens if tokens < prompt else prompt
-        chunks = ((chunk, self._cached + (prompt - chunk) / 2),)
+        # The step model takes a step's tokens to be spread over the batches.
+        chunks = ((chunk * batches, self._cached + (prompt - chunk) / 2),)
         return self._times(seqs, seqs * self._context, chunks, tokens / chunk)
+
+    def _carriers(self, seqs: float, tokens: float) -> float:
+        """How many of the batches in flight carry so many prompt tokens: as many as they fill, and as
+        prompts that come at any time, each to the batch that is decided next, meet.
+        """
+        batches = self._batches
+        if self._follows:
+            return batches
+        prompts = max(1.0, tokens / self._prompt)
+        met: float = batches * (1 - (1 - 1 / batches) ** prompts)
+        return min(float(batches), max(met, batches * tokens / self.room(seqs)))
 
     def prompt_seconds(self, seqs: float, chunk: float, chunk_s: float) -> float:
         """All steps of one prompt beside `seqs` decoding requests: full chunks of `chunk_s` seconds,

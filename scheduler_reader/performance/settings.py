@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from scheduler_reader.knowledge.scheduler_behaviour import scheduler_behaviour
 from scheduler_reader.record import Record
 from scheduler_reader.resolve.engine import ResolvedEngine
 from scheduler_reader.value import Known, Origin, Unknown, Value
@@ -26,6 +27,7 @@ class SchedulerLimits(Record):
     is_chunked: bool
     longest_chunk_tokens: int  # long_prefill_token_threshold; the token budget where it is unset
     steps_ahead: int = 0  # decided before the step that runs is over: asynchronous scheduling
+    takes_turns: bool = True  # with pipeline stages: a request is in one of the batches in flight
 
 
 def optional(engine: ResolvedEngine, name: str, absent: Any) -> Any:
@@ -77,8 +79,17 @@ def scheduler_limits(engine: ResolvedEngine) -> Value[SchedulerLimits]:
         is_chunked=engine.get("enable_chunked_prefill") is not False,
         longest_chunk_tokens=threshold if isinstance(threshold, int) and threshold > 0 else budget,
         steps_ahead=int(is_on(engine, "async_scheduling")),
+        takes_turns=not _is_in_every_batch(engine),
     )
     return Known(limits, Origin("derived", "scheduler limits"))
+
+
+def _is_in_every_batch(engine: ResolvedEngine) -> bool:
+    """Whether each batch in flight has all requests, so that it waits for the one before: asynchronous
+    scheduling with pipeline stages, 0.16.0-0.22.1.
+    """
+    is_async = is_on(engine, "async_scheduling")
+    return is_async and scheduler_behaviour(engine.release, "async_pipeline") == "stages"
 
 
 def _refused(name: str, value: int) -> Unknown:

@@ -44,16 +44,17 @@ class OperatingPoint(Record):
 
 
 class Replica(Record):
-    """One data-parallel replica under a request shape."""
+    """One data-parallel replica under a request shape; `follows`: see `Steps`."""
 
     step: StepModel
     limits: SchedulerLimits
     demand: Demand
+    follows: bool = False
 
     @property
     def steps(self) -> Steps:
         """Its steps; build them once for many questions."""
-        return Steps(self.step, self.limits, self.demand)
+        return Steps(self.step, self.limits, self.demand, follows=self.follows)
 
     def flow(self, residents: float) -> OperatingPoint:
         """The steady state with `residents` requests always in the running queue (closed loop)."""

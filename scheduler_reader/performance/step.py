@@ -101,6 +101,7 @@ class StepModel:
     not_modeled: tuple[str, ...]
     activation_token_s: float = 0.0  # of a layer's small kernels
     frontend_s: float = 0.0  # of a request before its first token, outside the engine
+    tokenizer_token_s: float = 0.0  # the same, of each token of its prompt, cached or not
     kernel_scale: float = 1.0  # of all kernels, as calibrated
     streamed_s: float = 0.0  # weights that a step reads from host memory
     speculation: Speculation | None = None
@@ -112,6 +113,10 @@ class StepModel:
     _by_samples: dict[float, tuple[float, float]] = field(
         default_factory=dict, repr=False, compare=False
     )
+
+    def outside_seconds(self, prompt_tokens: float) -> float:
+        """Seconds of a request outside the engine, before its first token: HTTP and the tokenizer."""
+        return self.frontend_s + prompt_tokens * self.tokenizer_token_s
 
     def scaled(self, scale: float) -> StepModel:
         """The same engine with every step `scale` times as long."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from math import exp, fsum, inf, log, sqrt
 
+from scheduler_reader.performance.estimate import Latency
 from scheduler_reader.record import Record
 
 
@@ -107,6 +108,25 @@ def _quantile(waits: WaitingTime | CountedWaits, share: float, longest_s: float)
         else:
             low = middle
     return high
+
+
+def growing(first_s: float, mean_s: float) -> WaitingTime:
+    """Waits of a finite run above the capacity: each is longer than the one before, from none on."""
+    last_s = first_s + 2 * mean_s
+    return WaitingTime(1.0, first_s, last_s, last_s, 0.0)
+
+
+def steady_p99_ms(waiting: WaitingTime | CountedWaits) -> float | None:
+    """What 99 of 100 requests wait at most that are not of the burst, in milliseconds."""
+    seconds = waiting.steady_p99
+    return None if seconds is None else seconds * 1e3
+
+
+def milliseconds(waiting: WaitingTime | CountedWaits, is_saturated: bool) -> Latency:
+    """The waits as TTFT; a saturated load has no tail."""
+    if is_saturated:
+        return Latency(waiting.mean * 1e3)
+    return Latency(waiting.mean * 1e3, waiting.quantile(0.5) * 1e3, waiting.quantile(0.99) * 1e3)
 
 
 def poisson_within(mean: float, count: float) -> float:

@@ -8,15 +8,17 @@ from __future__ import annotations
 
 from dataclasses import dataclass, fields
 from functools import cache
-from typing import Any, Literal
+from typing import Literal
 
 from packaging.version import Version
 
-from scheduler_reader.data import documents
 from scheduler_reader.errors import DataError
+from scheduler_reader.knowledge.scheduler_behaviour import (
+    FILE,
+    scheduler_behaviour,
+    scheduler_behaviours,
+)
 from scheduler_reader.knowledge.versions import Release
-
-FILE = "scheduler.yaml"
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,24 +67,14 @@ class Behaviour:
 @cache
 def behaviour_of(release: Release) -> Behaviour:
     """The rules of a release; one older than all entries is read as the oldest of them."""
-    entries = documents("compat_matrix")[FILE]["behaviours"]
+    entries = scheduler_behaviours()
     names = {field.name for field in fields(Behaviour)}
     if names != set(entries):
         raise DataError(f"{FILE}: no such behaviour, or none of it: {sorted(names ^ set(entries))}")
-    return Behaviour(
-        **{name: _value_at(release, entry["values"]) for name, entry in entries.items()}
-    )
+    return Behaviour(**{name: scheduler_behaviour(release, name) for name in entries})
 
 
 def oldest_simulated() -> Version:
     """The release from which on every behaviour is known."""
-    entries = documents("compat_matrix")[FILE]["behaviours"].values()
+    entries = scheduler_behaviours().values()
     return max(Version(entry["values"][0]["since"]) for entry in entries)
-
-
-def _value_at(release: Release, timeline: list[dict[str, Any]]) -> Any:
-    value = timeline[0]["value"]
-    for entry in timeline:
-        if Version(entry["since"]) <= release.version:
-            value = entry["value"]
-    return value

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Sequence
+from typing import TypeAlias
 
 from scheduler_reader.record import Record
 from scheduler_reader.simulate.admission import Admission
@@ -40,12 +41,18 @@ class Clock(Record):
 
 
 class Timed(Record):
-    """Rounds with their times: of each group, when it gets the tokens of steps that are done."""
+    """Rounds with their times: of each group, when it gets the tokens of steps that are done, and
+    when its last pass, which may be in flight, ends.
+    """
 
     rounds: int
     received_s: list[list[float]]
+    passed_s: list[float]
     busy_s: float
     clock: Clock
+
+
+Whole: TypeAlias = tuple[int, list[float], float, Clock]  # rounds and what `Timed` has of them
 
 
 def can_rotate(config: EngineConfig, overlap: Overlap) -> bool:
@@ -170,30 +177,39 @@ def timed(
 ) -> Timed:
     """Whole rounds of which every step is decided before `until_s`.
 
-    `seconds` gives the time of a pass by decoding requests and the sum of their contexts.
+    `seconds` gives the time of a pass by decoding requests and the sum of their contexts.  A pass
+    begins when the first stage is free and, where it is decided earlier than that, when the pass
+    before of the same group ends: its tokens are sampled then.
     """
     sizes = [len(group) for group in found.groups]
     contexts = [sum(each.computed + 1 for each in group) for group in found.groups]
     now_s, last_s, done_s = clock.now_s, clock.last_done_s, deque(clock.done_s)
+    launched_s = list(clock.done_s)  # ends of passes, in the order in which groups take turns
+    turns = len(sizes)
     ends_s: list[float] = []  # of all steps, those in flight before the first among them
     busy_s = 0.0
-    whole = 0, busy_s, clock
+    whole: Whole = 0, [], busy_s, clock
     for rounds in range(1, found.rounds + 1):
         for turn, size in enumerate(sizes):
             if now_s >= until_s:
-                return _of_groups(*whole, ends_s, len(sizes))
+                return _of_groups(whole, ends_s, turns)
             pass_s = seconds(size * stages, contexts[turn] * stages)
             contexts[turn] += size
-            last_s = max(max(now_s, last_s - pass_s * (stages - 1) / stages) + pass_s, last_s)
+            begin_s = max(now_s, last_s - pass_s * (stages - 1) / stages)
+            if len(launched_s) >= turns:
+                begin_s = max(begin_s, launched_s[-turns])
+            last_s = max(begin_s + pass_s, last_s)
+            launched_s.append(last_s)
             done_s.append(last_s)
             busy_s += pass_s / stages
             now_s = max(now_s, done_s.popleft())
             ends_s.append(now_s)
-        whole = rounds, busy_s, Clock(now_s, last_s, tuple(done_s))
-    return _of_groups(*whole, ends_s, len(sizes))
+        whole = rounds, launched_s[-turns:], busy_s, Clock(now_s, last_s, tuple(done_s))
+    return _of_groups(whole, ends_s, turns)
 
 
-def _of_groups(rounds: int, busy_s: float, clock: Clock, ends_s: list[float], turns: int) -> Timed:
+def _of_groups(whole: Whole, ends_s: list[float], turns: int) -> Timed:
     """Tell the steps of the groups apart; those that were in flight before come first."""
+    rounds, passed_s, busy_s, clock = whole
     own = ends_s[len(clock.done_s) : rounds * turns]
-    return Timed(rounds, [own[turn::turns] for turn in range(turns)], busy_s, clock)
+    return Timed(rounds, [own[turn::turns] for turn in range(turns)], passed_s, busy_s, clock)

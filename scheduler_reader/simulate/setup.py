@@ -29,7 +29,7 @@ class Setup(Record):
     step_model: StepModel
     workload: Workload
     replicas: int
-    frontend_s: float
+    frontend_s: float  # of a request of mean length
     notes: tuple[str, ...]
 
     @property
@@ -63,7 +63,7 @@ def set_up(engine: ResolvedEngine, plan: CapacityPlan, workload: Workload) -> Va
         step_model=step.value.accepting(workload.acceptance_length),
         workload=share,
         replicas=parallel.value.data,
-        frontend_s=step.value.frontend_s,
+        frontend_s=step.value.outside_seconds(share.input_tokens.mean),
         notes=_notes(engine, step.value.accepting(workload.acceptance_length), parallel.value.data),
     )
     return Known(setup, Origin("derived", "resolved settings and capacity plan"))

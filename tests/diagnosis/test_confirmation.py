@@ -162,4 +162,4 @@ def test_where_closed_form_and_run_are_far_apart_every_limit_is_run(both):
     assert screened.lifted[1].before < run.goodput_requests_per_s / 2
     (seats,) = (lift for lift in confirmed.lifted if lift.limit == "max_num_seqs")
     assert seats.gain < -0.5
-    assert "gains more than 1000%, in a run -6%: the run decides" in " ".join(confirmed.evidence)
+    assert "gains more than 1000%, in a run -7%: the run decides" in " ".join(confirmed.evidence)

@@ -115,7 +115,14 @@ def test_every_rank_routes_every_token(step_of):
     for step in (two, eight):
         free = step.experts._replace(routing_token_s=0.0)
         more = kernels.mixture(step.experts, 8192).seconds - kernels.mixture(free, 8192).seconds
-        assert more == pytest.approx(36 * 8192 * 0.147e-6)
+        assert more == pytest.approx(36 * 8192 * 0.125e-6)
+
+
+def test_a_prompt_is_tokenized_before_the_engine_has_it(step_of):
+    step = step_of(LLAMA_8B)
+    short, long = (step.outside_seconds(prompt) for prompt in (1024, 8192))
+    assert short == pytest.approx(10e-3, rel=0.02)
+    assert long - short == pytest.approx((8192 - 1024) * 1.5e-6)
 
 
 def test_fp8_kv_halves_what_a_cached_token_costs(step_of):

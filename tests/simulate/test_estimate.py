@@ -114,3 +114,17 @@ def test_preempted_requests_are_simulated(served):
     assert run.waiting > 1 and run.running + run.waiting < 200.5
     assert run.output_tokens_per_s == pytest.approx(instant.output_tokens_per_s, rel=0.35)
     assert not any("not simulated" in note for note in run.not_modeled)
+
+
+@pytest.mark.parametrize("prompt", [512, 7000])
+def test_the_tokenizer_delays_the_first_token_and_no_other(served, monkeypatch, prompt):
+    load = STEADY.replaced(
+        {"concurrency": 1, "num_requests": 8, "input_tokens": prompt, "output_tokens": 64}
+    )
+    with_it = both(served, MODEL, load)
+    monkeypatch.setattr("scheduler_reader.performance.build.tokenizer_seconds", lambda: 0.0)
+    without = both(served, MODEL, load)
+    for slow, fast in zip(with_it, without, strict=True):
+        assert slow.ttft_ms.mean - fast.ttft_ms.mean == pytest.approx(prompt * 1.5e-3, rel=0.05)
+        assert slow.tpot_ms == pytest.approx(fast.tpot_ms, rel=1e-3)
+        assert slow.requests_per_s < fast.requests_per_s  # a client waits for its prompt

@@ -103,7 +103,6 @@ def test_one_output_token_is_prefill_alone(served):
     ("arguments", "more"),
     [
         (LLAMA_8B, {"start": "steady"}),
-        (f"{LLAMA_8B} -tp 1 -pp 2", {}),
         (f"{LLAMA_8B} --gpu-memory-utilization 0.25 --max-model-len 4096", {}),
     ],
 )
