@@ -17,6 +17,7 @@ from scheduler_reader.performance.estimate import PerformanceEstimate
 from scheduler_reader.performance.ranges import moved
 from scheduler_reader.resolve.engine import ResolvedEngine
 from scheduler_reader.simulate.drafts import in_tokens, objectives
+from scheduler_reader.simulate.event_driven import is_plain
 from scheduler_reader.simulate.failure import LongRunError
 from scheduler_reader.simulate.metrics import Metrics, measure
 from scheduler_reader.simulate.percentiles import Distribution
@@ -34,6 +35,8 @@ from scheduler_reader.workload import Slo, Workload
 ORIGIN = Origin("derived", "simulated run of the workload")
 MOST_REQUESTS = 8_000  # a run of them takes less than a second
 MOST_WORK = 250_000  # the same for what the exact scheduler decides (`stepwise.run_stepwise`)
+ENDS_APART = 2.0  # steps: with ends as close, few are made at once
+TOO_LONG = "the exact scheduler would have too much to decide"
 MOST_WORK_OF_A_LIFT = 60_000  # up to three lifts are run beside the engine as it is
 
 
@@ -100,10 +103,12 @@ def _simulated(
     count = setup.value.workload.num_requests
     if count > MOST_REQUESTS:
         return Unknown(f"{count:,} requests are more than {MOST_REQUESTS:,}")
+    if _least_work(setup.value, instant.running) > most_work:
+        return Unknown(TOO_LONG)
     try:
         result = serve(*runnable(setup.value), most_work=most_work)
     except LongRunError:
-        return Unknown("the exact scheduler would have too much to decide")
+        return Unknown(TOO_LONG)
     except UsageError as error:
         return Unknown(str(error))
     unit = setup.value.step_model.acceptance
@@ -112,6 +117,20 @@ def _simulated(
     if metrics.unfinished or metrics.ttft_ms is None:
         return Unknown("some requests are never scheduled")
     return Known(_merged(instant, result, metrics, setup.value), ORIGIN)
+
+
+def _least_work(setup: Setup, running: float) -> float:
+    """What the exact scheduler decides at least: each token by itself, where no two steps are alike.
+
+    So it is with outputs that differ, of which one ends about every step.  0.0 where runs go from event
+    to event, or many steps may be made at once.
+    """
+    workload = setup.workload
+    steps = workload.output_tokens.mean / setup.step_model.acceptance  # of a request
+    ends_apart = steps * setup.replicas / max(1.0, running)
+    if is_plain(setup.config) or workload.output_tokens.std == 0 or ends_apart >= ENDS_APART:
+        return 0.0
+    return workload.num_requests * steps
 
 
 def _unsimulated(instant: Known[PerformanceEstimate], reason: str) -> Known[PerformanceEstimate]:

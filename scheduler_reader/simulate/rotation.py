@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Sequence
-from typing import TypeAlias
 
 from scheduler_reader.record import Record
 from scheduler_reader.simulate.admission import Admission
@@ -41,18 +40,12 @@ class Clock(Record):
 
 
 class Timed(Record):
-    """Rounds with their times: of each group, when it gets the tokens of steps that are done, and
-    when its last pass, which may be in flight, ends.
-    """
+    """Rounds with their times: of each group, when it gets the tokens of steps that are done."""
 
     rounds: int
     received_s: list[list[float]]
-    passed_s: list[float]
     busy_s: float
     clock: Clock
-
-
-Whole: TypeAlias = tuple[int, list[float], float, Clock]  # rounds and what `Timed` has of them
 
 
 def can_rotate(config: EngineConfig, overlap: Overlap) -> bool:
@@ -188,11 +181,11 @@ def timed(
     turns = len(sizes)
     ends_s: list[float] = []  # of all steps, those in flight before the first among them
     busy_s = 0.0
-    whole: Whole = 0, [], busy_s, clock
+    whole = 0, busy_s, clock
     for rounds in range(1, found.rounds + 1):
         for turn, size in enumerate(sizes):
             if now_s >= until_s:
-                return _of_groups(whole, ends_s, turns)
+                return _of_groups(*whole, ends_s, turns)
             pass_s = seconds(size * stages, contexts[turn] * stages)
             contexts[turn] += size
             begin_s = max(now_s, last_s - pass_s * (stages - 1) / stages)
@@ -204,12 +197,11 @@ def timed(
             busy_s += pass_s / stages
             now_s = max(now_s, done_s.popleft())
             ends_s.append(now_s)
-        whole = rounds, launched_s[-turns:], busy_s, Clock(now_s, last_s, tuple(done_s))
-    return _of_groups(whole, ends_s, turns)
+        whole = rounds, busy_s, Clock(now_s, last_s, tuple(done_s))
+    return _of_groups(*whole, ends_s, turns)
 
 
-def _of_groups(whole: Whole, ends_s: list[float], turns: int) -> Timed:
+def _of_groups(rounds: int, busy_s: float, clock: Clock, ends_s: list[float], turns: int) -> Timed:
     """Tell the steps of the groups apart; those that were in flight before come first."""
-    rounds, passed_s, busy_s, clock = whole
     own = ends_s[len(clock.done_s) : rounds * turns]
-    return Timed(rounds, [own[turn::turns] for turn in range(turns)], passed_s, busy_s, clock)
+    return Timed(rounds, [own[turn::turns] for turn in range(turns)], busy_s, clock)

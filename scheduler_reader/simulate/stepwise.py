@@ -8,6 +8,7 @@ at once (`quiet.py`, `rotation.py`), unless every step is to be recorded.
 from __future__ import annotations
 
 from collections import Counter, deque
+from collections.abc import Sequence
 from itertools import pairwise
 from math import inf
 
@@ -84,7 +85,6 @@ class _Run:
         self._open: set[Request] = set()
         self._done_s: deque[float] = deque()  # of the batches in flight
         self._last_done_s = 0.0
-        self._passed_s: dict[Request, float] = {}  # with pipeline stages: when its last pass ends
         self._now_s = 0.0
         self._gap_counts: Counter[float] = Counter()
         self._rising: list[Progression] = []
@@ -162,12 +162,13 @@ class _Run:
         return True
 
     def _launch(self) -> Batch:
+        flying = tuple(zip(self._engine.in_flight, self._done_s, strict=True))
         batch = self._engine.launch()
         seconds = self._seconds(batch)
         stages = self._config.pipeline_parallel_size
         begin_s = max(self._now_s, self._last_done_s - seconds * (stages - 1) / stages)
         if stages > 1:  # the first stage needs the token that the last one samples
-            begin_s = max(begin_s, self._inputs_s(batch))
+            begin_s = max(begin_s, _inputs_s(batch, flying))
         for request in (*batch.new, *batch.resumed):
             self._lives[request].is_admitted(self._now_s, batch.shares[request].start)
         for request, share in batch.shares.items() if self._phases is not None else ():
@@ -176,21 +177,10 @@ class _Run:
             self._lives[request].is_preempted(begin_s)
         self._last_done_s = max(begin_s + seconds, self._last_done_s)
         self._done_s.append(self._last_done_s)
-        if stages > 1:
-            self._passed_s.update(dict.fromkeys(batch.shares, self._last_done_s))
         self._steps += bool(batch.shares)
         self._busy_s += seconds / stages
         self._sample()
         return batch
-
-    def _inputs_s(self, batch: Batch) -> float:
-        """When the tokens exist that the batch's decoding requests put in.
-
-        With asynchronous scheduling a request is decided again while its pass is under way.
-        """
-        passed = self._passed_s
-        decoding = (each for each, share in batch.shares.items() if _is_decode(each, share))
-        return max((passed.get(request, 0.0) for request in decoding), default=0.0)
 
     def _stretch(self) -> bool:
         """Decode up to the next decision; False when it is at hand."""
@@ -235,16 +225,13 @@ class _Run:
         clock = Clock(self._now_s, self._last_done_s, tuple(self._done_s))
         until_s = self._arrivals.next_s if found.ends_at_arrival else inf
         stages = self._config.pipeline_parallel_size
-        rounds, received_s, passed_s, busy_s, after = timed(
-            found, clock, stages, self._line.at, until_s
-        )
+        rounds, received_s, busy_s, after = timed(found, clock, stages, self._line.at, until_s)
         if rounds < fewest:
             return False
         while engine.in_flight:
             self._complete()
         engine.rotate(found._replace(rounds=rounds))
-        for group, times_s, end_s in zip(found.groups, received_s, passed_s, strict=True):
-            self._passed_s.update(dict.fromkeys(group, end_s))
+        for group, times_s in zip(found.groups, received_s, strict=True):
             gaps = tuple(later - earlier for earlier, later in pairwise(times_s))
             for request in group:
                 self._gap_counts[self._lives[request].receives_at(times_s, gaps)] += 1
@@ -300,6 +287,17 @@ class _Run:
         state = (len(scheduler.running), len(scheduler.waiting), used)
         if not self._samples or self._samples[-1][1:] != state:
             self._samples.append(Sample(self._now_s, *state))
+
+
+def _inputs_s(batch: Batch, flying: Sequence[tuple[Batch, float]]) -> float:
+    """When the tokens exist that the batch's decoding requests put in: with asynchronous scheduling
+    one is decided again while its pass is under way.
+    """
+    for earlier, done_s in reversed(flying):
+        both = (request for request in batch.shares if request in earlier.shares)
+        if any(_is_decode(request, batch.shares[request]) for request in both):
+            return done_s
+    return 0.0
 
 
 def _is_decode(request: Request, share: Share) -> bool:

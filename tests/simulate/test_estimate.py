@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import pytest
+from loads import closed
 
 from scheduler_reader.performance import estimate_performance
-from scheduler_reader.simulate.estimate import simulated_estimate
-from scheduler_reader.value import Known
+from scheduler_reader.simulate.estimate import simulated_estimate, simulated_lift
+from scheduler_reader.value import Known, Unknown
 from scheduler_reader.workload import DEFAULT_WORKLOAD, Lengths, Slo, Workload
 
 MODEL = "meta-llama/Llama-3.1-8B-Instruct"
@@ -128,3 +129,17 @@ def test_the_tokenizer_delays_the_first_token_and_no_other(served, monkeypatch, 
         assert slow.ttft_ms.mean - fast.ttft_ms.mean == pytest.approx(prompt * 1.5e-3, rel=0.05)
         assert slow.tpot_ms == pytest.approx(fast.tpot_ms, rel=1e-3)
         assert slow.requests_per_s < fast.requests_per_s  # a client waits for its prompt
+
+
+def test_a_run_that_would_be_broken_off_is_not_begun(served, monkeypatch):
+    """512 requests with outputs that differ: one ends in every step, so each token is decided alone."""
+    load = closed(512, 900, 230, num_requests=640)
+    various = load.replaced({"output_tokens": Lengths(uniform=(200, 260))})
+    engine, plan = served("meta-llama/Llama-3.1-8B-Instruct -pp 4", load)
+    assert isinstance(simulated_lift(engine, plan, load, Slo()), Known)
+    begun = []
+    monkeypatch.setattr("scheduler_reader.simulate.estimate.serve", begun.append)
+    found = simulated_lift(engine, plan, various, Slo())
+    assert isinstance(found, Unknown)
+    assert "too much to decide" in found.reason
+    assert not begun
