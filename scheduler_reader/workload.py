@@ -155,6 +155,12 @@ class Workload:
         is_crowd = self.protocol == "closed-loop" and (self.concurrency or 1) > 1
         return is_crowd and self.trace is None and self.output_tokens.constant is not None
 
+    def busy_replicas(self, replicas: int) -> int:
+        """How many data-parallel replicas have something to do: of a closed loop no more than clients."""
+        if self.protocol != "closed-loop" or self.concurrency is None:
+            return replicas
+        return min(replicas, self.concurrency, self.num_requests)
+
     def replaced(self, changes: Mapping[str, Any]) -> Workload:
         """A copy with some fields replaced, without the name; a bad value is a `UsageError`.
 

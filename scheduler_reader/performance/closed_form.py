@@ -85,7 +85,9 @@ def expected_performance(
     parts = _replica(engine, plan, workload, step)
     assert not isinstance(parts, Unknown)  # or there were no best estimate
     replica, seats, _ = parts
-    effect = speculation_effect(replica, min(seats, best.value.running / _replicas(engine)), seats)
+    effect = speculation_effect(
+        replica, min(seats, best.value.running / _replicas(engine, workload)), seats
+    )
     return Known(best.value._replace(speculation=effect), best.origin)
 
 
@@ -103,7 +105,7 @@ def operating_estimate(
     parts = _replica(engine, plan, workload, step)
     if isinstance(parts, Unknown):
         return parts
-    load = Load(*parts, _replicas(engine), workload, slo)
+    load = Load(*parts, _replicas(engine, workload), workload, slo)
     if workload.protocol == "open-loop":
         return Known(load.open(), ORIGIN)
     found = load.in_step() if in_step else None
@@ -132,9 +134,9 @@ def is_in_step(estimate: Value[PerformanceEstimate]) -> bool:
     return estimate.origin == IN_STEP
 
 
-def _replicas(engine: ResolvedEngine) -> int:
+def _replicas(engine: ResolvedEngine, workload: Workload) -> int:
     parallel = parallelism(engine)
-    return parallel.value.data if isinstance(parallel, Known) else 1
+    return workload.busy_replicas(parallel.value.data) if isinstance(parallel, Known) else 1
 
 
 def _replica(

@@ -7,7 +7,7 @@ steps carry prefill, and that the time between tokens and of a prefill.
 
 from __future__ import annotations
 
-from math import exp
+from math import exp, expm1
 
 from scheduler_reader.performance.settings import SchedulerLimits
 from scheduler_reader.performance.step import StepModel, StepParts, Times
@@ -115,7 +115,9 @@ class Steps:
             longer = 1 - steps * (mixed_s - idle_s)
             share = min(1.0, steps * idle_s / longer) if longer > 0 else 1.0
             arrivals = rate * (idle_s + share * (mixed_s - idle_s))
-            chunk = min(room, prompt * arrivals / (1 - exp(-arrivals)))
+            if arrivals <= 0:  # a single client: nobody comes meanwhile
+                break
+            chunk = min(room, prompt * arrivals / -expm1(-arrivals))
             mixed_s = self.mixed_seconds(beside, chunk)
         return chunk, mixed_s
 

@@ -53,7 +53,8 @@ def set_up(engine: ResolvedEngine, plan: CapacityPlan, workload: Workload) -> Va
         return step
     if isinstance(parallel, Unknown):
         return parallel
-    share = _share(workload, parallel.value.data)
+    replicas = workload.busy_replicas(parallel.value.data)
+    share = _share(workload, replicas)
     config = _engine_config(engine, plan, share, step.value)
     if isinstance(config, Unknown):
         return config
@@ -62,9 +63,9 @@ def set_up(engine: ResolvedEngine, plan: CapacityPlan, workload: Workload) -> Va
         release=engine.release,
         step_model=step.value.accepting(workload.acceptance_length),
         workload=share,
-        replicas=parallel.value.data,
+        replicas=replicas,
         frontend_s=step.value.outside_seconds(share.input_tokens.mean),
-        notes=_notes(engine, step.value.accepting(workload.acceptance_length), parallel.value.data),
+        notes=_notes(engine, step.value.accepting(workload.acceptance_length), replicas),
     )
     return Known(setup, Origin("derived", "resolved settings and capacity plan"))
 

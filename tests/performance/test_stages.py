@@ -135,3 +135,13 @@ def test_no_stream_of_a_pipeline_is_faster_than_its_floor(served):
     for version in ("0.15.0", "0.18.0", "0.30.0"):
         run, _ = run_and_form(served, "Qwen/Qwen3-8B -pp 2", closed(4, 900, 230), version)
         assert run.itl_ms.p50 > run.floor.itl_ms
+
+
+def test_a_client_alone_on_stages_is_estimated(served):
+    """Nobody comes meanwhile, however long prompts take."""
+    load = closed(1, 3000, 40).replaced({"input_tokens": Lengths(uniform=(2000, 4000))})
+    for version in ("0.15.0", "0.18.0", "0.33.0"):
+        run, form = run_and_form(
+            served, "Qwen/Qwen3-8B -pp 2 --max-num-batched-tokens 2048", load, version
+        )
+        assert tpot(form) == pytest.approx(tpot(run), rel=0.05)

@@ -143,3 +143,13 @@ def test_a_run_that_would_be_broken_off_is_not_begun(served, monkeypatch):
     assert isinstance(found, Unknown)
     assert "too much to decide" in found.reason
     assert not begun
+
+
+def test_one_client_keeps_one_of_two_replicas_busy(served):
+    """Both ways: as many requests a second as on a single replica."""
+    load = closed(1, 500, 100, num_requests=6)
+    alone = both(served, MODEL, load)
+    beside = both(served, f"{MODEL} -dp 2", load)
+    for one, other in zip(alone, beside, strict=True):
+        assert other.requests_per_s == pytest.approx(one.requests_per_s)
+        assert other.running <= 1
