@@ -21,7 +21,7 @@ from scheduler_reader.record import Record
 from scheduler_reader.value import Known, Value
 from scheduler_reader.workload import Slo, Workload
 
-MANY_TIMES = 10.0
+MANY_TIMES = 10.0  # a gain beyond it is said to be one of many times: how many tells nothing
 
 
 class Judged(Record):

@@ -150,9 +150,8 @@ def tune(
     if observed == "not_scheduler":
         return ()
     if repredict is not None and _is_told_otherwise(search, state, repredict):
-        return _by_runs(search, state, observed, repredict) or _named(
-            search, state, verdict, repredict
-        )
+        named = _named(search, state, verdict, repredict)  # what the verdict judged by runs
+        return named or _by_runs(search, state, observed, repredict)
     steps: list[TuningStep] = []
     while state.estimate is not None and len(steps) < MOST_STEPS:
         found = search.candidates(state, observed)

@@ -162,10 +162,10 @@ class _Run:
         return True
 
     def _launch(self) -> Batch:
-        flying = tuple(zip(self._engine.in_flight, self._done_s, strict=True))
+        stages = self._config.pipeline_parallel_size
+        flying = tuple(zip(self._engine.in_flight, self._done_s, strict=True)) if stages > 1 else ()
         batch = self._engine.launch()
         seconds = self._seconds(batch)
-        stages = self._config.pipeline_parallel_size
         begin_s = max(self._now_s, self._last_done_s - seconds * (stages - 1) / stages)
         if stages > 1:  # the first stage needs the token that the last one samples
             begin_s = max(begin_s, _inputs_s(batch, flying))

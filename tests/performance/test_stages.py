@@ -96,25 +96,23 @@ def test_an_open_loop_fills_few_of_the_stages(served, arguments, rate, prompt, o
     assert form.ttft_ms.mean == pytest.approx(run.ttft_ms.mean, rel=0.35)
 
 
+def formed(served, stages, load):
+    engine, plan = served(f"Qwen/Qwen3-8B -pp {stages} {IN_TURNS}", load)
+    found = estimate_performance(engine, plan, load, Slo())
+    assert isinstance(found, Known)
+    return found.value
+
+
 def test_prompts_that_fit_into_one_batch_leave_the_other_stages_idle(served):
-    load, figures = closed(6, 900, 200), []
-    for stages in (1, 2, 4):
-        engine, plan = served(f"Qwen/Qwen3-8B -pp {stages} {IN_TURNS}", load)
-        found = estimate_performance(engine, plan, load, Slo())
-        assert isinstance(found, Known)
-        figures.append((found.value.tpot_ms, found.value.ttft_ms.mean))
-    assert figures[0] == pytest.approx(figures[1], rel=0.01)
-    assert figures[0] == pytest.approx(figures[2], rel=0.01)
+    forms = [formed(served, stages, closed(6, 900, 200)) for stages in (1, 2, 4)]
+    for figure in (tpot, ttft):
+        assert [figure(one) for one in forms] == pytest.approx([figure(forms[0])] * 3, rel=0.01)
 
 
 def test_more_stages_serve_more_where_prompts_fill_them(served):
-    load, rates = closed(128, 2000, 300), []
-    for stages in (1, 2, 4):
-        engine, plan = served(f"Qwen/Qwen3-8B -pp {stages} {IN_TURNS}", load)
-        found = estimate_performance(engine, plan, load, Slo())
-        assert isinstance(found, Known)
-        assert found.value.tpot_ms > found.value.floor.itl_ms
-        rates.append(found.value.output_tokens_per_s)
+    forms = [formed(served, stages, closed(128, 2000, 300)) for stages in (1, 2, 4)]
+    assert all(tpot(form) > form.floor.itl_ms for form in forms)
+    rates = [speed(form) for form in forms]
     assert 1.4 * rates[0] < rates[1] and 1.4 * rates[1] < rates[2]
 
 

@@ -119,3 +119,19 @@ def test_what_would_not_start_is_read_whole_for_an_offered_rate() -> None:
     )
     assert "CMB001" in {finding.code for finding in reading.findings}
     assert reading.performance.value.requests_per_s > 0
+
+
+def test_the_first_change_is_the_one_that_the_verdict_names() -> None:
+    """A budget of 256 serves 35 times as many within 60 ms; more seats gain 39 % of next to none."""
+    command = ["vllm", "serve", "Qwen/Qwen3-32B", "-pp", "2", "--max-model-len", "16384"]
+    load = {"concurrency": 48, "num_requests": 480, "input_tokens": 2000, "output_tokens": 300}
+    (reading,) = scheduler_reader.diagnose(
+        [*command, "--max-num-seqs", "24"],
+        vllm_version="0.17.1",
+        gpu="h100",
+        workload=load,
+        slo=Slo(itl_ms=60),
+    )
+    assert reading.bottleneck.value.kind == "chunk_too_large"
+    assert "max_num_batched_tokens" in reading.tuning[0].set
+    assert reading.tuning[0].after["goodput_requests_per_s"] > 1

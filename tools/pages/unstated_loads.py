@@ -19,7 +19,7 @@ UNMET = """\
 The same by arithmetic on the runs alone, whatever a step takes: with {most} concurrent, {tokens:,} tokens of prompt hold the engine no
 longer than {prompt_ms:.0f} ms, since in that time a request comes and goes. With {few} concurrent and outputs of {output:,} tokens from 80 % up,
 requests end over {ends_ms:,.0f} ms, and their {few} successors need {busy:.0%} of that: hardly two meet. So their TTFT, the burst at the start
-included, is {bound_ms:.0f} ms at most beside the front end's few; measured are {ttft_ms:.0f}, as with outputs of {shortest:,} tokens."""
+included, is about {bound_ms:.0f} ms beside the front end's few; measured are {ttft_ms:.0f}, as with outputs of {shortest:,} tokens."""
 OTHERWISE: Mapping[str, Mapping[str, Any]] = {
     "as its generator writes": {},
     "lengths alike, default token budget": {"arguments": ""},
